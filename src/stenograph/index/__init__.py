@@ -9,8 +9,9 @@ from stenograph._exports import lazy_exports
 if TYPE_CHECKING:
     from stenograph.index.call_scan import ABORTED, ADVISOR, AGENT, COPY, FAST, FINISHED, SIDECHAIN, US, call_key
     from stenograph.index.catalogue import CatalogueRow, StoredTurn, known_glances, list_catalogue, stored_turns
+    from stenograph.index.conditions import Filter
     from stenograph.index.facets import Facets, count_facets
-    from stenograph.index.find import Filter, Found, Hit, HitLine, scan, search
+    from stenograph.index.find import Found, Hit, HitLine, scan, search
     from stenograph.index.highlights import Sought, highlight
     from stenograph.index.history import Touch, file_history
     from stenograph.index.kinds import KINDS_BY_NAME, TextKind
@@ -30,7 +31,8 @@ _MODULES = {
     "call_scan": "ABORTED ADVISOR AGENT COPY FAST FINISHED SIDECHAIN US call_key",
     "catalogue": "CatalogueRow StoredTurn known_glances list_catalogue stored_turns",
     "facets": "Facets count_facets",
-    "find": "Filter Found Hit HitLine scan search",
+    "conditions": "Filter",
+    "find": "Found Hit HitLine scan search",
     "highlights": "Sought highlight",
     "history": "Touch file_history",
     "model_calls": "UsageSync sync_session_usage sync_usage",

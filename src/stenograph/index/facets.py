@@ -5,7 +5,8 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stenograph.index.find import EVERYTHING, Filter, matching_lines
+from stenograph.index.conditions import EVERYTHING, Filter
+from stenograph.index.find import matching_lines
 from stenograph.index.kinds import TextKind
 from stenograph.index.query import Query
 from stenograph.index.store import IndexStore

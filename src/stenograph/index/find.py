@@ -10,16 +10,16 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import sqlite3
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 
-from stenograph.disk import project_folder_name, read_lines, redacted_repr
+from stenograph.disk import read_lines, redacted_repr
 from stenograph.errors import DiskError
+from stenograph.index.conditions import EVERYTHING, Filter, conditions_of, without_all_homes
 from stenograph.index.highlights import Sought, highlight, worth
 from stenograph.index.kinds import TextKind
 from stenograph.index.patterns import BoundedPattern
@@ -40,6 +40,11 @@ _WEIGHT = {
     TextKind.NOTE: 0.2,
 }
 _WEIGHTS = ", ".join(str(_WEIGHT[kind]) for kind in TextKind)
+# The documents that an FTS5 expression matches.
+_MATCHING = (
+    "FROM (SELECT rowid AS id FROM text WHERE text MATCH ? LIMIT -1) AS found"
+    " CROSS JOIN docs ON docs.id = found.id JOIN sessions ON sessions.id = docs.session"
+)
 _TOGETHER = 1.5
 _RECENT_DAYS = 30.0
 _RECENT = 0.6
@@ -52,31 +57,6 @@ _SAID = " ".join(kind.name.lower() for kind in (TextKind.PROMPT, TextKind.ANSWER
 _LINE = 1 << 14
 # Of a spilled result, so many characters on both sides of a match.
 _AROUND = 2_000
-
-
-class Filter(Struct, frozen=True):
-    """What narrows a search. Times are seconds since 1970."""
-
-    #: None: every home that the store knows.
-    homes: tuple[Path, ...] | None = None
-    #: Ids of sessions; None: all of them.
-    sessions: frozenset[str] | None = None
-    kinds: frozenset[TextKind] = frozenset()
-    project: str | None = None
-    branch: str | None = None
-    #: A release, or the beginning of its number: `2.1`.
-    release: str | None = None
-    #: FilePart of a model's name.
-    model: str | None = None
-    tool: str | None = None
-    #: FilePart of the path of a file that a tool was given.
-    file: str | None = None
-    only_errors: bool = False
-    since: float | None = None
-    until: float | None = None
-
-
-EVERYTHING = Filter()
 
 
 @redacted_repr
@@ -236,8 +216,9 @@ class _Searching:
         self._place_of = store.place_of
         self._kinds = narrowed.kinds
         self._columns = " ".join(kind.name.lower() for kind in sorted(narrowed.kinds))
-        self._where, self._values = _conditions(_without_all_homes(self._db, narrowed))
+        self._where, self._values = conditions_of(without_all_homes(self._db, narrowed))
         self._copies: dict[int, list[str]] = {}
+        self._tools: dict[int, dict[int, str]] = {}
 
     def evaluate(self, query: Query) -> _Matches:
         match query:
@@ -278,16 +259,18 @@ class _Searching:
         whole = self._in_columns(match)
         if self._kinds or self._count(whole) <= _FREQUENT:
             return self._rank(whole)
-        rows = self._db.execute(
-            "SELECT docs.session, min(docs.id), count(*) FROM (SELECT rowid AS id FROM text WHERE text MATCH ? LIMIT -1) AS found"
-            " CROSS JOIN docs ON docs.id = found.id JOIN sessions ON sessions.id = docs.session"
-            f"{self._where} GROUP BY docs.session",
-            (whole, *self._values),
+        said = self._rank(f"{{{_SAID}}} : ({match})")
+        # As two texts: SQLite would sort all lines to count those of each session.
+        listed = self._db.execute(
+            f"SELECT group_concat(docs.session), group_concat(docs.id) {_MATCHING}{self._where}", (whole, *self._values)
         )
-        found = {session: _Match(_LOWEST, doc, lines) for session, doc, lines in rows}
-        for session, best in self._rank(f"{{{_SAID}}} : ({match})").items():
-            if session in found:  # else another process has just indexed it
-                found[session] = _Match(best.score, best.doc, found[session].lines)
+        sessions, docs = (text.split(",") if text else [] for text in listed.fetchone())
+        first = dict(zip(reversed(sessions), reversed(docs), strict=True))
+        found = {}
+        for named, lines in Counter(sessions).items():
+            session = int(named)
+            best = said.get(session)
+            found[session] = _Match(_LOWEST, int(first[named]), lines) if best is None else _Match(best.score, best.doc, lines)
         return found
 
     def _count(self, match: str) -> int:
@@ -414,14 +397,14 @@ class _Searching:
     def _line(self, session: int, doc: int, sought: Sought) -> HitLine | None:
         """None for a line that another process has just forgotten."""
         row = self._db.execute(
-            "SELECT files.path, files.part, files.name, files.agent, docs.offset, docs.line, docs.time"
+            "SELECT files.id, files.path, files.part, files.name, files.agent, docs.offset, docs.line, docs.time"
             " FROM docs JOIN files ON files.id = docs.file WHERE docs.id = ?",
             (doc,),
         ).fetchone()
         if row is None:
             return None
-        file, part, name, agent, offset, line, when = row
-        source = Path(os.fsdecode(file))
+        file, path, part, name, agent, offset, line, when = row
+        source = Path(os.fsdecode(path))
         if part == FilePart.RESULT:
             from stenograph.index.reading import read_result
 
@@ -440,14 +423,14 @@ class _Searching:
         tool = self._tool(file, offset) if kind in (TextKind.INPUT, TextKind.OUTPUT) else None
         return HitLine(source, agent, line, turn, when, kind, text, tuple(named), tool)
 
-    def _tool(self, file: bytes, offset: int) -> str | None:
+    def _tool(self, file: int, offset: int) -> str | None:
         """The tool whose call or result a line is."""
-        row = self._db.execute(
-            "SELECT calls.name FROM calls JOIN files ON files.id = calls.file"
-            " WHERE files.path = ? AND (calls.used = ? OR calls.answered = ?) LIMIT 1",
-            (file, offset, offset),
-        ).fetchone()
-        return row[0] if row else None
+        if (tools := self._tools.get(file)) is None:
+            tools = self._tools[file] = {}
+            for name, used, answered in self._db.execute("SELECT name, used, answered FROM calls WHERE file = ?", (file,)):
+                for place in (used, answered):
+                    tools.setdefault(place, name)
+        return tools.get(offset)
 
     def _spilled_at(self, session: int, name: str) -> int | None:
         """Where the call is whose result is in a file; in a subagent, where the subagent was started."""
@@ -481,71 +464,6 @@ class _Searching:
 def _each_once(lines: Iterable[HitLine]) -> tuple[HitLine, ...]:
     """Without those that say again what another one said: titles are written over and over."""
     return tuple({(line.kind, line.text): line for line in reversed(list(lines))}.values())[::-1]
-
-
-def _without_all_homes(db: sqlite3.Connection, narrowed: Filter) -> Filter:
-    """The same filter without homes where the store has no other: comparing them for every line takes its time."""
-    if narrowed.homes is None:
-        return narrowed
-    other = db.execute(
-        f"SELECT 1 FROM sessions WHERE home NOT IN ({', '.join('?' * len(narrowed.homes))}) LIMIT 1",
-        [os.fsencode(home) for home in narrowed.homes],
-    )
-    return narrowed if other.fetchone() else msgspec.structs.replace(narrowed, homes=None)
-
-
-def _conditions(narrowed: Filter) -> tuple[str, list[object]]:
-    conditions: list[str] = []
-    values: list[object] = []
-
-    def add(condition: str, *given: object) -> None:
-        conditions.append(condition)
-        values.extend(given)
-
-    if narrowed.homes is not None:
-        add(f"sessions.home IN ({', '.join('?' * len(narrowed.homes))})", *map(os.fsencode, narrowed.homes))
-    if narrowed.sessions is not None:
-        names = msgspec.json.encode(sorted(narrowed.sessions)).decode()
-        add("sessions.name IN (SELECT value FROM json_each(?))", names)
-    if narrowed.project is not None:
-        # A worktree is part of its repository, and a session that was moved is where it is now.
-        add(
-            "(instr(lower(sessions.project), lower(?)) > 0 OR instr(lower(sessions.repository), lower(?)) > 0"
-            " OR instr(lower(sessions.folder), lower(?)) > 0)",
-            narrowed.project,
-            narrowed.project,
-            project_folder_name(narrowed.project),
-        )
-    named = "EXISTS (SELECT 1 FROM files JOIN names ON names.file = files.id WHERE files.session = sessions.id AND names.kind = "
-    if narrowed.branch is not None:
-        add(f"{named}'branch' AND names.name = ?)", narrowed.branch)
-    if narrowed.release is not None:
-        add(f"{named}'release' AND (names.name = ? OR instr(names.name, ?) = 1))", narrowed.release, f"{narrowed.release}.")
-    if narrowed.model is not None:
-        add(f"{named}'model' AND instr(lower(names.name), lower(?)) > 0)", narrowed.model)
-    if narrowed.since is not None:
-        add("coalesce(docs.time, sessions.ended) >= ?", narrowed.since)
-    if narrowed.until is not None:
-        add("coalesce(docs.time, sessions.started) < ?", narrowed.until)
-    calls: list[tuple[str, tuple[object, ...]]] = []
-    if narrowed.tool is not None:
-        calls.append(("calls.name = ? COLLATE NOCASE", (narrowed.tool,)))
-    if narrowed.file is not None:
-        calls.append(("instr(calls.target, ?) > 0", (narrowed.file,)))
-    if narrowed.only_errors:
-        calls.append(("calls.failed", ()))
-    if calls:
-        which, given = " AND ".join(each for each, _ in calls), [value for _, some in calls for value in some]
-        # The line of the call, the line of its result, or the file that its result spilled into.
-        add(
-            "(EXISTS (SELECT 1 FROM calls"
-            f" WHERE calls.file = docs.file AND docs.offset IN (calls.used, calls.answered) AND {which})"
-            " OR docs.file IN (SELECT spilled.id FROM calls JOIN files AS own ON own.id = calls.file JOIN files AS spilled"
-            f" ON spilled.session = own.session AND spilled.name = calls.spilled WHERE calls.spilled IS NOT NULL AND {which}))",
-            *given,
-            *given,
-        )
-    return (f" WHERE {' AND '.join(conditions)}" if conditions else ""), values
 
 
 def _best(one: _Match | None, other: _Match) -> _Match:

@@ -12,7 +12,8 @@ from stenograph.disk import redacted_repr
 from stenograph.errors import DiskError, UsageError
 from stenograph.family import read_family
 from stenograph.index.catalogue import CatalogueRow, list_catalogue, stored_turns
-from stenograph.index.find import Filter, HitLine, search
+from stenograph.index.conditions import Filter
+from stenograph.index.find import HitLine, search
 from stenograph.index.query import Query, parse_query
 from stenograph.index.store import IndexStore
 from stenograph.inputs import Status

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -43,30 +45,38 @@ class IndexedFile(Struct, frozen=True):
         return self.device, self.inode, self.size, self.changed_ns
 
 
-def find_sources(homes: Sequence[Path]) -> tuple[list[IndexedFile], list[Finding]]:
+class FoundFile(NamedTuple):
+    """A file as a listing saw it. To make a source of it takes longer than to see that it has not changed."""
+
+    path: bytes
+    #: As `IndexedFile.identity`.
+    identity: tuple[int, int, int, int]
+    make: Callable[[], IndexedFile]
+
+
+def find_sources(homes: Sequence[Path]) -> tuple[list[FoundFile], list[Finding]]:
     """The session files of some homes, those of their subagents, and spilled results. Opens none."""
     listings, findings = list_homes(distinct_homes(homes))
     return [source for listing in listings for source in _sources(listing)], findings
 
 
-def _sources(listing: ProjectListing) -> Iterator[IndexedFile]:
+def _sources(listing: ProjectListing) -> Iterator[FoundFile]:
     """Every search looks at every file, so a file that a scan has seen is not asked for its status again."""
     home = listing.folder.parent.parent
     by_name = {file.session_id: file for file in listing.sessions}
     for file, status in zip(listing.sessions, listing.statuses, strict=True):
-        yield _source(file.path, status, file, home, FilePart.SESSION)
+        yield _found(file.path, status, file, home, FilePart.SESSION)
     folder = str(listing.folder)
     for name in listing.session_folders:
         if owner := by_name.get(name):
             below = list_session_folder(f"{folder}{os.sep}{name}", [])
             for entry in below.agent_entries():
-                path = Path(entry.path)
-                yield _source(path, entry.stat(), owner, home, FilePart.AGENT, agent_id_of(path))
+                yield _found(entry.path, entry.stat(), owner, home, FilePart.AGENT)
             for entry in below.tool_results:
-                yield _source(Path(entry.path), entry.stat(), owner, home, FilePart.RESULT)
+                yield _found(entry.path, entry.stat(), owner, home, FilePart.RESULT)
     for agent in listing.loose_agents:
         if (owner := by_name.get(named_owner(agent.path) or "")) and (state := _state_of(agent.path)) is not None:
-            yield _source(agent.path, state, owner, home, FilePart.AGENT, agent.agent_id)
+            yield _found(agent.path, state, owner, home, FilePart.AGENT, agent.agent_id)
 
 
 def _state_of(path: Path) -> os.stat_result | None:
@@ -76,8 +86,17 @@ def _state_of(path: Path) -> os.stat_result | None:
         return None  # gone since the directory was listed
 
 
+def _found(
+    path: str | Path, state: os.stat_result, session: SessionFile, home: Path, part: FilePart, agent: str | None = None
+) -> FoundFile:
+    identity = state.st_dev, state.st_ino, state.st_size, max(state.st_ctime_ns, state.st_mtime_ns)
+    return FoundFile(os.fsencode(path), identity, partial(_source, path, identity, session, home, part, agent))
+
+
 def _source(
-    path: Path, state: os.stat_result, session: SessionFile, home: Path, part: FilePart, agent: str | None = None
+    path: str | Path, identity: tuple[int, int, int, int], session: SessionFile, home: Path, part: FilePart, agent: str | None
 ) -> IndexedFile:
-    changed = max(state.st_ctime_ns, state.st_mtime_ns)
-    return IndexedFile(path, session, home, part, agent, state.st_dev, state.st_ino, state.st_size, changed)
+    place = Path(path)
+    if part is FilePart.AGENT and agent is None:
+        agent = agent_id_of(place)
+    return IndexedFile(place, session, home, part, agent, *identity)

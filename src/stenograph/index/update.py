@@ -66,13 +66,15 @@ def sync(
     found, findings = find_sources(homes)
     with contextlib.suppress(UnwritableError):  # said below, if there is anything to write
         clear_if_mostly_garbage(store)
-    sources = {os.fsencode(source.path): source for source in (*archived, *found)}
+    present = {file.path: file for file in found}
+    kept = {path: source for source in archived if (path := os.fsencode(source.path)) not in present}
     known = {row[0]: row[1:] for row in store.connection.execute("SELECT path, device, inode, size, changed_ns FROM files")}
-    stale = [source for path, source in sources.items() if _is_stale(source, known.get(path))]
+    stale = [source for path, source in kept.items() if _is_stale(source, known.get(path))]
+    stale += [file.make() for path, file in present.items() if known.get(path) != file.identity]
     stale.sort(key=lambda source: -source.changed_ns)
     removed = count = 0
     try:
-        removed = _forget_missing(store, known.keys() - sources.keys(), homes)
+        removed = _forget_missing(store, known.keys() - present.keys() - kept.keys(), homes)
         for done in _index_all(store, stale, deadline, findings, progress):
             count = done
         if count:
@@ -83,7 +85,7 @@ def sync(
             note_homes(store, homes)
     except UnwritableError as error:
         findings.append(Finding("unwritable-index", error.path, detail=str(error)))
-    return SyncReport(len(sources), count, removed, len(stale) - count, tuple(findings))
+    return SyncReport(len(present) + len(kept), count, removed, len(stale) - count, tuple(findings))
 
 
 def _is_stale(source: IndexedFile, known: tuple[int, ...] | None) -> bool:
