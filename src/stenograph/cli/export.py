@@ -47,8 +47,9 @@ def export(
 
     zip contains the session's own files, with subagents and spilled results, to copy to another machine.
 
-    steps writes steps.jsonl and metadata.json into a directory. Run it again to append what is new, or use --follow. Secrets
-    are masked.
+    steps writes steps.jsonl and metadata.json into a directory. Run it again to append what is new, or use --follow.
+
+    Secrets are masked in every format.
 
     \b
     Example:

@@ -77,9 +77,9 @@ def ls(
     """List sessions, newest first.
 
     In a wide terminal, a strip of marks (the tape) shows what happened: prompts, changes, shell commands, reads, subagents and
-    errors. Tape and cost come from the index, which the first search or `steno usage` builds. Turns are those of the current
-    branch; lists of more than 100 sessions leave them out. Piped output has full ids and dates, and the status as a word. Secrets
-    are masked unless you add --reveal.
+    errors. Tape and cost come from the index, which the first search or `steno usage` builds. Turns are counted on the
+    current branch, and only if --limit is between 1 and 100 or you sort by turns. Piped output has full ids and dates, and the
+    status as a word. Secrets are masked unless you add --reveal.
 
     Without --all, some sessions are hidden, and a note says how many: finished ones with fewer than five steps, unanswered ones
     with fewer than ten, empty files, files not named by a UUID, subagent warm-ups, files with only subagents' lines, and
