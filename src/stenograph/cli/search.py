@@ -59,8 +59,9 @@ def search(
 ) -> None:
     """Search everything that was said and done.
 
-    Finds sessions that contain all the words: in prompts, answers, thinking, tool calls, results, titles or branch names.
-    Subagents are searched too. In a terminal, without a query, opens a picker that searches as you type.
+    Finds sessions that contain all the words. With three or more words, most of them are enough. Searches prompts, answers,
+    thinking, tool calls, results, titles and branch names, of subagents too. In a terminal, without a query, opens a picker
+    that searches as you type.
 
     Case and accents do not matter. Use quotes for a phrase, a trailing * for a prefix, and AND, OR, NOT and parentheses.
     `userName` also finds `user_name`.
