@@ -212,10 +212,16 @@ def test_parts_of_a_long_turn_say_which_it_is(browser: Any, tmp_path: Path) -> N
         seen.open(f"/s/{session}")
         assert seen.page.locator(".chunk").count() > 1
         seen.page.keyboard.press("G")
-        heading = seen.page.locator(".cont > .th").last
-        heading.wait_for()
-        assert "Say many words" in heading.inner_text()
-        assert heading.bounding_box()["y"] < 60
+        at_top = "document.elementFromPoint(innerWidth / 2, 60)?.closest('.cont > .th')"
+        seen.page.wait_for_function(f"() => scrollY > 1000 && {at_top}")
+        assert "Say many words" in seen.page.evaluate(f"() => {at_top}.innerText")
+        seen.open('/search?q="word+333"')
+        seen.page.locator("a.hit").click()
+        found = seen.page.locator(".found")
+        found.wait_for()
+        assert "Word 333." in found.inner_text()
+        top = "document.querySelector('.found').getBoundingClientRect().top"
+        seen.page.wait_for_function(f"() => {top} > 40 && {top} < innerHeight - 40")
         assert seen.problems == []
 
 

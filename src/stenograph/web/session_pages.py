@@ -114,8 +114,7 @@ def as_asked(page: TimelinePage, request: Request) -> TimelinePage:
 
 async def session(request: Request) -> Response:
     context, branch, turn = page_context(request), number_of(request, "branch"), number_of(request, "turn")
-    part = number_of(request, "chunk")
-
+    part, line = number_of(request, "chunk"), number_of(request, "line")
     full = bool(number_of(request, "full"))
 
     def render(questions: Library) -> str:
@@ -123,7 +122,8 @@ async def session(request: Request) -> Response:
             return render_session(as_asked(preview, request), context)
         loaded = questions.load(request.path_params["session_id"])
         timeline = _TIMELINES.get(loaded, branch)
-        first = timeline.chunk_of(turn) if turn else min(part, max(0, len(timeline.chunks) - 1))
+        wanted = timeline.chunk_of_line(turn, line) if line else timeline.chunk_of(turn)
+        first = wanted if turn else min(part, max(0, len(timeline.chunks) - 1))
         page = timeline.page(first, first + _FIRST_CHUNKS - 1)
         changed = None
         if page.size <= _LARGEST_COMPARED:

@@ -106,8 +106,10 @@ def snippet_html(line: HitLinePage) -> Markup:
 
 def _hit_link(hit: HitPage, line: HitLinePage, context: PageContext) -> str:
     base = f"{context.root}/s/{quote(hit.id, safe='')}"
-    if line.turn:
+    if line.turn and (line.agent or line.kind == "title"):
         return f"{base}?turn={line.turn}#turn-{line.turn}"
+    if line.turn:
+        return f"{base}?turn={line.turn}&line={line.line}#line-{line.line}"
     agent = f"?agent={quote(line.agent, safe='')}" if line.agent else ""
     return f"{base}/raw/{line.line}{agent}"
 

@@ -113,6 +113,16 @@ class Timeline:
                 return place
         return max(0, len(self.chunks) - 1)
 
+    def chunk_of_line(self, number: int, line: int) -> int:
+        """The chunk with the step of a turn that a line of the session's own file belongs to."""
+        nodes = self._session.graph.nodes
+        steps = next((self._seeds[turn.node] for turn in self._branch.turns if turn.number == number), [])
+        step = max((place for place, seed in enumerate(steps) if nodes[seed.node].number <= line), default=0)
+        return max(
+            (place for place, chunk in enumerate(self.chunks) if (chunk.turn, chunk.step) <= (number, step)),
+            default=0,
+        )
+
     def last_chunk_of(self, number: int) -> int:
         """The chunk in which a turn ends."""
         return max((place for place, chunk in enumerate(self.chunks) if chunk.turn <= number <= chunk.last_turn), default=0)

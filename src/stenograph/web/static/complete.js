@@ -2,7 +2,7 @@
 // What is being read stays where it is.
 import { $, $$, EDGE, fetchText, parse, session } from "./dom.js";
 import { adopt } from "./diffs.js";
-import { loadPieces, place, spy } from "./timeline.js";
+import { find, loadPieces, place, spy } from "./timeline.js";
 
 async function complete() {
   const address = new URL(location.href);
@@ -24,6 +24,8 @@ async function complete() {
   if (same && scrollY > 0) scrollBy({ top: same.getBoundingClientRect().top - top, behavior: "instant" });
   spy();
   loadPieces();
+  const found = /^#line-(\d+)$/.exec(location.hash);
+  if (found) find(found[1]);
 }
 
 if (session && "partial" in session.dataset) complete().catch(() => location.reload());

@@ -76,6 +76,7 @@ async function refresh() {
     const last = $$(".o").at(-1)?.dataset.t ?? "1";
     address.searchParams.set("turn", last);
     address.searchParams.set("full", "1");
+    address.searchParams.delete("line");
     address.hash = "";
     const page = parse(await fetchText(address));
     adopt(page.body);

@@ -131,6 +131,23 @@ export async function jump(number) {
   settle(turn);
 }
 
+// A line of the file: the step that it is in, opened. Where it is not shown, its turn is.
+export function find(line) {
+  const step = $(`#timeline [data-line="${line}"]`) ?? $(`#timeline .raws a[href$="/raw/${line}"]`)?.closest(".w");
+  if (!step) return jump(new URL(location.href).searchParams.get("turn") ?? "1");
+  const fold = $(":scope > details", step);
+  if (fold) fold.open = true;
+  step.classList.add("found");
+  settle(step);
+}
+
+function follow() {
+  const turn = /^#turn-(\d+)$/.exec(location.hash);
+  const line = /^#line-(\d+)$/.exec(location.hash);
+  if (turn) jump(turn[1]);
+  else if (line) find(line[1]);
+}
+
 export function step(by) {
   const parts = $$(".turn", timeline);
   const at = parts.find((turn) => turn.getBoundingClientRect().bottom > EDGE + 40);
@@ -174,12 +191,8 @@ if (timeline) {
     due = true;
     requestAnimationFrame(() => { due = false; spy(); });
   }, { passive: true });
-  const target = /^#turn-(\d+)$/.exec(location.hash);
-  if (target) jump(target[1]);
-  addEventListener("hashchange", () => {
-    const turn = /^#turn-(\d+)$/.exec(location.hash);
-    if (turn) jump(turn[1]);
-  });
+  follow();
+  addEventListener("hashchange", follow);
   spy();
 }
 
@@ -219,7 +232,7 @@ export function open(element, from) {
 
 export function close() {
   for (const each of $$(".side.open, .drawer.open")) each.classList.remove("open");
-  if (location.hash && !location.hash.startsWith("#turn-")) history.replaceState(null, "", location.pathname + location.search);
+  if (location.hash && !/^#(turn|line)-/.test(location.hash)) history.replaceState(null, "", location.pathname + location.search);
   opener?.focus({ preventScroll: true });
   opener = null;
 }
