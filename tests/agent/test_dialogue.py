@@ -516,3 +516,12 @@ def test_the_memory_of_an_inner_folder_is_sent_once(tmp_path: Path) -> None:
         world.run(cue("reads"), cue("reads"))
         assert [str(request).count("THE NESTED MEMORY") for request in world.asked()] == [0] + [1] * 7
         assert world.session.read_text().count("THE NESTED MEMORY") == 1
+
+
+def test_answers_say_what_was_asked_for_as_2_1_325_says_it(world: World) -> None:
+    """In its recordings: `"effort":"medium"` and `"promptCacheRequested":"5m"` on every line of an answer."""
+    world.run(cue("tools"), effort="medium")
+    asked = world.asked()[-1]
+    lines = of("assistant", lines_of(world.session))
+    assert {line["effort"] for line in lines} == {asked["output_config"]["effort"]} == {"medium"}
+    assert {line["promptCacheRequested"] for line in lines} == {"5m"}

@@ -167,7 +167,7 @@ def _could_be_value(option: str, argument: str) -> bool:
     "sources",
     callback=_sources,
     metavar="NAMES",
-    help='Use only these settings, CLAUDE.md files and skills: "user,project,local"; "" for none. [default: all]',
+    help='Use only these settings, MCP servers, CLAUDE.md files and skills: "user,project,local"; "" for none. [default: all]',
 )
 @click.option("--trust-project", is_flag=True, help="Trust the hooks, servers and rules in this project's own settings.")
 @click.option("--sandbox", is_flag=True, help="Run commands in bubblewrap: no network, no changes outside the project.")

@@ -10,19 +10,20 @@ if TYPE_CHECKING:
     from stenograph.model import events
     from stenograph.model.assembly import TOKEN_COUNTS
     from stenograph.model.client import ModelClient
-    from stenograph.model.encoding import Request
+    from stenograph.model.encoding import CACHE_TTL, Request
     from stenograph.model.endpoint import Endpoint, endpoint_from_environment
     from stenograph.model.events import Retrying
 
 _MODULES = {
     "assembly": "TOKEN_COUNTS",
     "client": "ModelClient",
-    "encoding": "Request",
+    "encoding": "CACHE_TTL Request",
     "endpoint": "Endpoint endpoint_from_environment",
     "events": "Retrying events",
 }
 
 __all__ = [
+    "CACHE_TTL",
     "TOKEN_COUNTS",
     "Endpoint",
     "ModelClient",

@@ -34,6 +34,8 @@ class Request(Struct, kw_only=True):
 #: Of the four breakpoints that a request may have; tools and system take one each.
 _MARKED_MESSAGES = 2
 _BREAKPOINT = {"type": "ephemeral"}
+#: How long such a breakpoint keeps what precedes it.
+CACHE_TTL = "5m"
 #: Blocks that take a breakpoint: thinking is refused with one, others are unknown.
 _MARKABLE = frozenset({"text", "image", "document", "tool_use", "tool_result", "search_result"})
 

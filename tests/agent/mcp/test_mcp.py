@@ -25,7 +25,7 @@ from tests.conftest import Client
 from stenograph.agent.engine import events
 from stenograph.agent.engine.events import Event, Outcome
 from stenograph.agent.engine.options import PermissionMode
-from stenograph.agent.mcp.config import ServerConfig, ServerScope, Transport
+from stenograph.agent.mcp.config import ServerConfig, ServerScope, Transport, configured_servers
 from stenograph.agent.mcp.servers import McpServers, ServerStatus, ServerTool, plain_name
 from stenograph.agent.mcp.tools import server_tools
 
@@ -204,6 +204,38 @@ def test_a_projects_own_servers_need_trust(world: World) -> None:
     assert offered(world) != []
     seen = play(world, [], json.dumps({"mcpServers": {}}), is_trusted=True, strict_mcp_config=True)
     assert (offered(world), notices(seen)) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("sources", "used"),
+    [
+        ("user,project,local", {"of-user", "of-project", "of-local"}),
+        ("user", {"of-user"}),
+        ("project", {"of-project"}),
+        ("local", {"of-local"}),
+        ("user,project", {"of-user", "of-project"}),
+        ("project,local", {"of-project", "of-local"}),
+        ("", set()),
+    ],
+)
+def test_setting_sources_say_whose_servers_are_used(tmp_path: Path, sources: str, used: set[str]) -> None:
+    """The servers that 2.1.325 names in its first message, with the same files and the same option."""
+    home, cwd = tmp_path / "home", tmp_path / "work"
+    home.mkdir()
+    cwd.mkdir()
+
+    def servers(name: str) -> Json:
+        return {"mcpServers": {name: {"command": "true"}}}
+
+    own = {**servers("of-user"), "projects": {str(cwd): servers("of-local")}}
+    (home / ".claude.json").write_text(json.dumps(own))
+    (cwd / ".mcp.json").write_text(json.dumps(servers("of-project")))
+    names = frozenset(filter(None, sources.split(",")))
+    found = configured_servers([], cwd=cwd, home=home, environ={}, is_trusted=True, sources=names)
+    assert set(found.servers) == used
+    given = [json.dumps(servers("given"))]
+    found = configured_servers(given, cwd=cwd, home=home, environ={}, is_trusted=True, sources=names)
+    assert set(found.servers) == {*used, "given"}
 
 
 def test_servers_of_the_clients_own_file_are_used(world: World) -> None:

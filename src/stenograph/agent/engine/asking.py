@@ -18,7 +18,7 @@ from stenograph.agent.engine.transcript import Transcript
 from stenograph.agent.engine.turn import TurnInProgress
 from stenograph.agent.tools.toolbox import Toolbox
 from stenograph.errors import ModelError
-from stenograph.model import Request
+from stenograph.model import CACHE_TTL, Request
 from stenograph.model import events as stream
 from stenograph.pricing import known_facts
 from stenograph.records import Json
@@ -48,6 +48,8 @@ class Asker:
         #: Tokens that the endpoint said are left for an answer; 0 if it never did.
         self._room = 0
         self._is_truncation_told = False
+        #: Of the last request; empty if it said nothing.
+        self._effort = ""
 
     @property
     def model(self) -> str:
@@ -100,7 +102,9 @@ class Asker:
         turn.answer = answer = Answer()
         overloads = 0
         try:
-            async with aclosing(self._shared.client.stream(self.request())) as parts:
+            request = self.request()
+            self._effort = request.effort
+            async with aclosing(self._shared.client.stream(request)) as parts:
                 async for event in parts:
                     if isinstance(event, stream.Retrying):
                         turn.answer = answer = Answer()
@@ -218,7 +222,7 @@ class Asker:
             blocks,
             request_id=answer.request_id,
             requested_model=called_name(self.model),
-            more=self._causes(turn),
+            more={**self._causes(turn), **self._wishes()},
         )
         self._conversation.add_answer(blocks)
         return uuids
@@ -230,6 +234,11 @@ class Asker:
             _, server, tool = turn.server_tool.split("__", 2)
             causes |= {"attributionMcpServer": server, "attributionMcpTool": tool}
         return causes
+
+    def _wishes(self) -> Json:
+        """What the request asked for beside the answer, as 2.1.325 records it."""
+        wishes: Json = {"promptCacheRequested": CACHE_TTL} if self._shared.client.endpoint.marks_cache else {}
+        return {**wishes, "effort": self._effort} if self._effort else wishes
 
     def _announce(self, answer: Answer, blocks: list[Json], uuids: list[str]) -> None:
         self._shared.emit(

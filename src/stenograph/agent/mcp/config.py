@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
+from stenograph.client_settings import ALL_SOURCES
 from stenograph.errors import UsageError
 from stenograph.records import Json
 
@@ -68,8 +69,11 @@ def configured_servers(
     environ: Mapping[str, str],
     is_strict: bool = False,
     is_trusted: bool = False,
+    sources: frozenset[str] = ALL_SOURCES,
 ) -> Configured:
     """`given`: files or JSON. `is_strict`: nothing but these. `is_trusted`: the project's own file is used.
+
+    `sources`: whose servers are used beside those given, in the words of `--setting-sources` (asked of 2.1.325).
 
     Raises UsageError for what was given and is not a configuration.
     """
@@ -80,17 +84,18 @@ def configured_servers(
         return found
     client = _client_file(home)
     project = client.get("projects", {}).get(str(cwd)) if isinstance(client.get("projects"), dict) else None
-    if isinstance(project, dict):
+    if isinstance(project, dict) and ServerScope.LOCAL in sources:
         found.add(_servers(project, ServerScope.LOCAL, environ, found.problems, _CLIENT_FILE))
     path = cwd / PROJECT_FILE
-    if is_trusted and path.is_file():
+    if is_trusted and ServerScope.PROJECT in sources and path.is_file():
         try:
             content = _decoded(path.read_bytes())
         except (OSError, ValueError) as error:
             found.problems.append(f"cannot read {path}: {error}")
         else:
             found.add(_servers(content, ServerScope.PROJECT, environ, found.problems, PROJECT_FILE))
-    found.add(_servers(client, ServerScope.USER, environ, found.problems, _CLIENT_FILE))
+    if ServerScope.USER in sources:
+        found.add(_servers(client, ServerScope.USER, environ, found.problems, _CLIENT_FILE))
     return found
 
 

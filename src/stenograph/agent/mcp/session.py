@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from stenograph.agent.engine.asides import Aside, AsideContext
 from stenograph.agent.engine.options import AgentOptions
-from stenograph.agent.mcp.config import PROJECT_FILE, configured_servers, has_project_servers
+from stenograph.agent.mcp.config import PROJECT_FILE, ServerScope, configured_servers, has_project_servers
 from stenograph.agent.tools.base import Tool
 from stenograph.agent.tools.shell import command_environment
 from stenograph.errors import UsageError
@@ -29,10 +29,12 @@ class SessionServers:
             environ=environment,
             is_strict=options.strict_mcp_config,
             is_trusted=options.is_trusted,
+            sources=options.sources,
         )
         #: For the user.
         self.problems = found.problems
-        if not options.is_trusted and not options.strict_mcp_config and has_project_servers(options.cwd):
+        is_asked = not options.strict_mcp_config and ServerScope.PROJECT in options.sources
+        if is_asked and not options.is_trusted and has_project_servers(options.cwd):
             self.problems.append(
                 f"{PROJECT_FILE} is not used, because this project is not trusted; add --trust-project to use it"
             )
