@@ -39,6 +39,20 @@ def test_text_is_shown_as_it_arrives_with_the_key_that_stops_it(tmp_path: Path) 
         assert screen.count("First words.") == 1
 
 
+def test_headings_start_at_the_edge_and_the_context_says_what_is_next(tmp_path: Path) -> None:
+    count = tool("Bash", command="seq 1 2000", description="Count")
+    scenes = {"one": [say(text("# Title\n\nWords."), count), say(text("Counted."))]}
+    with console(tmp_path, scenes, ALLOW_ALL, rows=40) as (terminal, _):
+        enter(terminal, cue("one", "Begin."))
+        screen = terminal.wait_for("Counted.")
+        assert re.search(r"\n  Title *\n", screen)
+        enter(terminal, "/context")
+        screen = terminal.wait_for("Worth dropping")
+    # A window of 1,000,000, of which 20,000 are left for the summary and 13,000 for results.
+    assert "compacts at 967k" in screen
+    assert re.search(r"Worth dropping +tokens  per later turn\n  Bash seq 1 2000, turn 1 +\d\.\dk +~\$0\.0\d+", screen)
+
+
 def test_enter_on_an_empty_line_sends_what_is_queued_at_once(tmp_path: Path) -> None:
     scenes = {"wait": [say(tool("Bash", command=WAIT, description="Wait"))], "next": [say(text("Steered."))]}
     with console(tmp_path, scenes, ALLOW_ALL) as (terminal, stage):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-import time
 import traceback
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from pathlib import Path
@@ -20,15 +19,16 @@ from msgspec.structs import replace
 from stenograph.agent.engine import events
 from stenograph.agent.faces.bill import Bill
 from stenograph.agent.faces.console.commands import Commands, in_words
-from stenograph.agent.faces.console.look import Look, short_model
+from stenograph.agent.faces.console.key_presses import BYPASS, KeyPresses
+from stenograph.agent.faces.console.look import Look
 from stenograph.agent.faces.console.painter import Painter, words_of
-from stenograph.agent.faces.console.panels import Menu, MenuChoice
 from stenograph.agent.faces.console.prompt_content import content_of
 from stenograph.agent.faces.console.prompt_history import PromptHistory
 from stenograph.agent.faces.console.status import StatusState
+from stenograph.agent.faces.console.welcome import welcome
 from stenograph.config import is_debugging
 from stenograph.errors import StenographError
-from stenograph.views import QUIET, YOU, count_of, cut, one_line, short_path, width, wrap
+from stenograph.views import QUIET, YOU, cut, one_line, width, wrap
 
 if TYPE_CHECKING:
     from stenograph.agent.engine.approval import Approval, PermissionQuestion
@@ -39,13 +39,9 @@ if TYPE_CHECKING:
     from stenograph.agent.faces.console.shell_command import ShellCommand
     from stenograph.model import ModelClient
 
-#: Seconds in which a second Esc or ctrl-c belongs to the first; a hint about it is shown as long.
-_TWICE = 1.0
-#: Seconds that other hints are shown.
+#: Seconds that hints are shown.
 _HINTED = 3.0
 _TURNS_OF_THE_LOOP = 10
-_MODES = ("default", "acceptEdits", "plan")
-_BYPASS = "bypassPermissions"
 
 
 class Desk:
@@ -63,7 +59,7 @@ class Desk:
     ) -> None:
         """`pick`: chooses a session on a screen of its own; its path, or None. `steno`: runs another command of ours."""
         self.options = options
-        self._is_plain = is_plain
+        self.is_plain = is_plain
         self.look = look
         self.version = version
         self.pick = pick
@@ -82,16 +78,16 @@ class Desk:
         self.rewound = ""
         self._prompt = ""
         self._is_leaving = False
-        self._last: tuple[str, float] = ("", 0.0)
+        self._key_presses = KeyPresses(self)
         self._hint = ""
         self._hint_timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._waiting: list[tuple[str, Sequence[Path]]] = []  # typed before the session was open
         self._asking = asyncio.Lock()
-        self._shell: ShellCommand | None = None
+        self.shell: ShellCommand | None = None
         self._beside: list[str] = []  # for the conversation, when the turn is over
         self._is_welcome = True
-        self._can_bypass = options.permission_mode.value == _BYPASS
+        self.can_bypass = options.permission_mode.value == BYPASS
 
     def _drawn(self) -> tuple[Painter, Any]:
         from stenograph.agent.faces.console.completing import Completer
@@ -124,8 +120,8 @@ class Desk:
             ticking.cancel()
             for task in self._tasks:
                 task.cancel()
-            if self._shell is not None:
-                self._shell.stop()
+            if self.shell is not None:
+                self.shell.stop()
             if self.link is not None:
                 await self.link.close()
         if self.failure is not None:
@@ -201,8 +197,8 @@ class Desk:
         lines = self.painter.live()
         if (panel := self.screen.panel) is not None:
             lines += panel.above(self.look)
-        if self._shell is not None:
-            lines += self.painter.shell_live(self._shell.command, self._shell.output)
+        if self.shell is not None:
+            lines += self.painter.shell_live(self.shell.command, self.shell.output)
         prompts = self.link.queued if self.link is not None else []
         if prompts and lines:
             lines.append("")
@@ -256,7 +252,7 @@ class Desk:
         """Times on the screen go on while nothing happens."""
         while True:
             await asyncio.sleep(1)
-            if self.is_busy or self._shell is not None:
+            if self.is_busy or self.shell is not None:
                 self.show()
 
     async def ask(self, panel: Any) -> Any:
@@ -290,7 +286,9 @@ class Desk:
         self.state.take(event)
         match event:
             case events.SessionBegin():
-                self._welcome(event)
+                self._know_window(event.model)
+                if self._is_welcome:
+                    welcome(self, event)
             case events.TurnBegin(agent_id=None):
                 self.is_busy = True
                 self.is_idle = self._was_interrupted = False
@@ -316,23 +314,6 @@ class Desk:
     def _know_window(self, model: str) -> None:
         if self.agent is not None:
             self.state.window = self.agent.shared.limits.window_of(model)
-
-    def _welcome(self, event: events.SessionBegin) -> None:
-        from stenograph.agent.context.git import branch_of
-
-        self._know_window(event.model)
-        if not self._is_welcome:
-            return
-        branch = branch_of(self.options.cwd)
-        where = short_path(event.cwd) + (f" on {branch}" if branch else "")
-        lines = [self.look.row(f"steno {self.version}  {short_model(event.model)}  {where}", codes=QUIET)]
-        if self.agent is not None and (loaded := loaded_words(self.agent)):
-            lines += [self.look.row(piece, codes=QUIET) for piece in wrap(f"{loaded} loaded", self.look.columns - 2)]
-        self.painter.lines(lines, "welcome")
-        if self.options.resume is not None or self.options.go_on:
-            from stenograph.agent.faces.console.past import past_lines
-
-            self.painter.lines(past_lines(Path(event.path), self.look), "past")
 
     # What the person does
 
@@ -364,72 +345,7 @@ class Desk:
         self.link.send(content)
 
     def press(self, key: str, text: str) -> bool:
-        now = time.monotonic()
-        is_second = self._last[0] == key and now - self._last[1] < _TWICE
-        self._last = (key, now)
-        match key:
-            case "escape":
-                self._escape(text, is_second)
-            case "c-c":
-                self._cancel(text, is_second)
-            case "c-d" if not text:
-                self.leave()
-            case "?":
-                self.commands.take("/help")
-            case "s-tab":
-                self._next_mode()
-            case "c-o":
-                self.start(self._unfold())
-            case "c-t":
-                self.commands.take("/tasks")
-            case "c-r":
-                self.start(self._search_prompts())
-            case "c-b":
-                self._to_background()
-            case "c-v":
-                self.start(self._paste_image())
-            case "up":
-                return self._edit_queued(text)
-            case _:
-                return False
-        self.show()
-        return True
-
-    def _escape(self, text: str, is_second: bool) -> None:
-        if self._shell is not None:
-            self._shell.stop()
-        elif self.is_busy:
-            self._stop(text)
-        elif text and is_second:
-            self.screen.set_text("")
-            self.hint("")
-        elif text:
-            self.hint("esc again to clear", _TWICE)
-        elif is_second:
-            self._last = ("", 0.0)
-            self.hint("")
-            self.commands.take("/rewind")
-        else:
-            self.hint("esc again to rewind", _TWICE)
-
-    def _cancel(self, text: str, is_second: bool) -> None:
-        if text:
-            self.screen.set_text("")
-            self.hint("")
-            self._last = ("", 0.0)
-        elif self._shell is not None:
-            self._shell.stop()
-        elif self.is_busy:
-            self._stop(text)
-        elif is_second:
-            self.leave()
-        else:
-            self.hint("ctrl-c again to quit", _TWICE)
-
-    def _stop(self, text: str) -> None:
-        """A prompt without any answer goes back into the input, if that has room for it (2.1.325)."""
-        self.interrupt(withdraws=not (text or self._is_plain or self.link is None or self.link.queued))
-        self._last = ("", 0.0)
+        return self._key_presses.press(key, text)
 
     def interrupt(self, *, withdraws: bool = False) -> None:
         if self.link is not None:
@@ -441,62 +357,24 @@ class Desk:
         if not self.screen.text:
             self.screen.set_text(self.screen.last_sent)
 
-    def _edit_queued(self, text: str) -> bool:
-        if text or self.link is None or (prompt := self.link.take_back_last()) is None:
-            return False
-        self.screen.set_text(words_of(prompt.content))
-        self.show()
-        return True
-
-    def _next_mode(self) -> None:
-        modes = (*_MODES, _BYPASS) if self._can_bypass else _MODES
-        place = modes.index(self.state.mode) if self.state.mode in modes else -1
-        self.set_mode(modes[(place + 1) % len(modes)])
-
     def set_mode(self, mode: str) -> None:
         self.state.mode = mode
         if self.agent is not None:
             self.agent.policy.set_mode(type(self.options.permission_mode)(mode))
 
-    def _to_background(self) -> None:
-        agent = self.agent
-        if agent is None or not agent.shared.background.detach():
-            self.hint("nothing to move to the background")
-
-    async def _unfold(self) -> None:
-        from stenograph.agent.faces.console.full_screen import Pager
-
-        lines = list(self.painter.unfold()) or [self.look.paint("  nothing is folded", *QUIET)]
-        await self.screen.aside(lambda: Pager(lines, self.look).run(at_end=True))
-
-    async def _search_prompts(self) -> None:
-        choices = [MenuChoice(one_line(text), value=text) for text in dict.fromkeys(reversed(self.history.texts))]
-        found = await self.ask(Menu("Earlier prompts", choices, filtered=True, keys="type to filter  enter use  esc back"))
-        if found is not None:
-            self.screen.set_text(found[0])
-
-    async def _paste_image(self) -> None:
-        from stenograph.agent.faces.console.clipboard import image_from_clipboard
-
-        path = await image_from_clipboard()
-        if path is None:
-            self.hint("no image in the clipboard")
-        else:
-            self.screen.buffer.insert_text(self.screen.pastes.image(path))
-
     async def _run_shell(self, command: str) -> None:
         from stenograph.agent.faces.console.shell_command import ShellCommand
 
-        if self._shell is not None:
+        if self.shell is not None:
             self.hint("a command is still running")
             return
-        self._shell = shell = ShellCommand(command, self.options.cwd, self.options.environ)
+        self.shell = shell = ShellCommand(command, self.options.cwd, self.options.environ)
         self.painter.prompt(command, "!")
         self.show()
         try:
             await shell.run(self.screen.refresh)
         finally:
-            self._shell = None
+            self.shell = None
         self.painter.shell(shell.output, shell.exit_code or 0)
         self._beside += shell.words()
         self._say_beside()
@@ -536,18 +414,6 @@ class Desk:
             "restore_files": True,
         }
         return replace(self.options, **{**base, **changes})
-
-
-def loaded_words(agent: Agent) -> str:
-    """What was found in files: `CLAUDE.md, 12 permission rules and 1 MCP server`."""
-    from stenograph.agent.permissions.live_policy import Behavior
-
-    rules = sum(len(agent.policy.rules(behavior)) for behavior in Behavior)
-    servers = sum(state["status"] == "connected" for state in agent.server_states)
-    names = [one_line(name) for name in dict.fromkeys(file.path.name for file in agent.shared.memory.files)]
-    names += [count_of(rules, "permission rule")] if rules else []
-    names += [count_of(servers, "MCP server")] if servers else []
-    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 @contextlib.contextmanager
