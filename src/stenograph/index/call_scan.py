@@ -85,7 +85,7 @@ def scan_calls(path: Path, start: int, session: str) -> ScannedCalls:
                 scanned.cwd = line.cwd
             traits = _traits(line.version or "")
             may_have_totals = may_have_totals or traits.writes_totals
-            _note(calls, seen, line, traits, block[line.start - offset : line.stop - offset], path, session)
+            _note(calls, seen, line, traits, block, offset, path, session)
         if (may_have_totals or not calls) and (total := last_total(block)) is not None:
             scanned.total = round(total * _NANO)
         end = block.rfind(b"\n") + 1
@@ -121,11 +121,12 @@ def _note(
     seen: dict[str, UsageCounts],
     line: UsageLine,
     traits: _Traits,
-    data: bytes,
+    block: bytes,
+    offset: int,
     path: Path,
     session: str,
 ) -> None:
-    """Add a line to its call. `seen` has the last counts of each call: most lines repeat them."""
+    """Add a line of a block to its call. `seen` has the last counts of each call: most lines repeat them."""
     message = line.message
     assert message is not None
     usage = message.usage
@@ -138,7 +139,7 @@ def _note(
         flags = ABORTED
     else:
         flags = 0
-        written = characters_written(data)
+        written = characters_written(block[line.start - offset : line.stop - offset])
     if line.isAbortedMidStream:
         flags |= ABORTED
     if line.isSidechain:

@@ -272,14 +272,20 @@ class _Writing:
         scanned = ahead if ahead is not None and not start else scan_calls(source.place, start, _named_after(source))
         session = self._session(source, scanned.cwd)
         total = scanned.total if scanned.total is not None or not start else known[3]
+        state = (session, *source.state, scanned.end, scanned.fingerprint or fingerprint(source.place, scanned.end), total)
         if known:
             file = known[0]
             self._forget_calls(file, start)
+            self._db.execute(
+                "UPDATE usage_files SET session = ?, device = ?, inode = ?, size = ?, changed_ns = ?, offset = ?,"
+                " fingerprint = ?, client_total = ? WHERE id = ?",
+                (*state, file),
+            )
         else:
             file = self._db.execute(
-                "INSERT INTO usage_files (path, session, agent, device, inode, size, changed_ns, offset, fingerprint)"
-                " VALUES (?, ?, ?, 0, 0, 0, 0, 0, x'')",
-                (path, session, source.agent.agent_id if source.agent else None),
+                "INSERT INTO usage_files (session, device, inode, size, changed_ns, offset, fingerprint, client_total, path,"
+                " agent) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (*state, path, source.agent.agent_id if source.agent else None),
             ).lastrowid
         agent_type = self._agent_type(source.agent) if scanned.calls else ""
         for name, call in scanned.calls.items():
@@ -295,11 +301,6 @@ class _Writing:
             )
             if moved.rowcount:
                 forget_all_days(self._db)
-        self._db.execute(
-            "UPDATE usage_files SET session = ?, device = ?, inode = ?, size = ?, changed_ns = ?, offset = ?, fingerprint = ?,"
-            " client_total = ? WHERE id = ?",
-            (session, *source.state, scanned.end, scanned.fingerprint or fingerprint(source.place, scanned.end), total, file),
-        )
 
     def finish(self) -> None:
         """Write the rows, and let one of each call's copies count."""

@@ -11,6 +11,8 @@ def moment(timestamp: object) -> datetime | None:
         return None
     try:
         found = datetime.fromisoformat(timestamp)
+        if found.tzinfo is UTC:  # so clients write it
+            return found
         return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
     except (ValueError, OverflowError):  # the latter: a moment that UTC has no year for
         return None
