@@ -23,12 +23,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.bench_turns import write_session
 from bench.figures import CORPUS, ROOT, Figure, ProcessCost
 from bench.growth_plot import draw_growth
 from bench.index_recall import CLAUDE_CODE_LOG_SEARCH, Expected, Finder, expected_sessions, recall
 from bench.surgery_tools import NO_NETWORK, ToolFailed, pypi_environment
-from bench.usage_home import make_home
+from bench.usage_home import make_home, write_long_session
 
 PATIENCE = float(os.environ.get("STENO_BENCH_PATIENCE", "600"))
 #: In half of all lines of a generated home, and a common one of the corpus.
@@ -140,7 +139,7 @@ def _turn_of_a_large_session(size: int) -> Iterator[Figure]:
         user = Path(scratch)
         path = user / ".claude" / "projects" / "-p" / "11111111-2222-4333-8444-555555555555.jsonl"
         path.parent.mkdir(parents=True)
-        write_session(path, size * _MB)
+        write_long_session(path, size * _MB)
         _run(_steno("search", "walrus"), user, codes=(0, 1))
         shown = ["show", str(path), "--no-pager", "--turn", "900" if size >= 1000 else "3"]
         wall = min(_run(_steno(*shown), user).wall for _ in range(ROUNDS))

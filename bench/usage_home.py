@@ -235,6 +235,22 @@ def make_home(
     return Truth(home.calls, home.copies, home.bytes)
 
 
+def write_long_session(path: Path, size: int, *, seed: int = 7) -> None:
+    """One session of about `size` bytes, a single chain of turns; never more than a few megabytes of it in memory."""
+    home = _Home(path.parent, seed, RESULTS)
+    session = _Session(home, PROJECTS[0], *RELEASES[0], session=path.stem)
+    with path.open("wb") as file:
+        while file.tell() < size:
+            session.size = 0
+            session.work(_PIECE)
+            file.writelines(json.dumps(line, separators=(",", ":")).encode() + b"\n" for line in session.lines)
+            session.lines.clear()
+            home.calls.clear()
+
+
+_PIECE = 4_000_000
+
+
 def _sizes(chance: random.Random) -> Iterator[int]:
     while True:
         place = chance.random()
