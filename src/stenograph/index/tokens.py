@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 
 # A character for private use counts as a word, so no phrase reaches across it.
 _WALL = "\ue000"
@@ -50,12 +50,18 @@ def _wide_parts(word: str) -> list[str]:
 
 def indexed(text: str) -> str:
     """The text as it goes into the index: with the parts of its identifiers and of its unspaced words behind it."""
-    extra = [" ".join(_PARTS.findall(name)) for name in dict.fromkeys(_camel_names(text))]
+    extra = [_camel_parts(name) for name in dict.fromkeys(_camel_names(text))]
     if not text.isascii():
         wide, run, parts = _wide()
         if wide.search(text):
             extra += [" ".join(parts.findall(word)) for word in dict.fromkeys(run.findall(text))]
     return f"{text} {_WALL} {f' {_WALL} '.join(extra)}" if extra else text
+
+
+@lru_cache(maxsize=1 << 14)
+def _camel_parts(name: str) -> str:
+    """The parts of a name; the same few names are in line after line."""
+    return " ".join(_PARTS.findall(name))
 
 
 def _camel_names(text: str) -> Iterator[str]:
