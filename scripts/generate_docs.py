@@ -98,11 +98,16 @@ clients and trace receivers.
 ### A record kind
 
 1. Add a class to `records/sidecars.py` and list it in `SIDECARS`. A record with a `uuid` and a parent gets its own module and a
-   row in `_KINDS` (`records/line.py`).
+   row in `_KINDS` (`records/line.py`). A system subtype is a class with a row in `SUBTYPES` (`records/system.py`), an attachment
+   one in `records/attachments.py`, a structured tool result one in `_SHAPES` (`records/tool_results.py`).
 2. Export the class in `records/__init__.py`: in the imports for type checkers, in the row of its module in `_MODULES`, and in
-   `__all__`.
+   `__all__`. `tests/records/test_kinds.py` fails if it is not listed or not exported.
 3. Run `make record RELEASES=X`. It plays the scenarios of `lab/observatory` with release X and rebuilds the registry that
-   `steno check` uses. If no scenario makes the client write the line, add one.
+   `steno check` uses. If no scenario makes the client write the line, add one. `tests/records/test_line.py` fails for every
+   recorded kind or field that no class describes.
+4. Add it to the zoo with `scripts/make_zoo.py`; `tests/test_fixtures.py` fails for every kind that is not in it.
+5. In `surgery/changes.py`, list a kind that only helps the client in `_BOOKKEEPING`, so that `steno edit` can drop it, and one of
+   which only the last line counts in `_REPEATED`. No test reminds you of this.
 
 Cloning needs no code: it replaces every UUID that is the value of a field (`surgery/ids.py`).
 

@@ -48,10 +48,11 @@ FREE_MAPS = {
 }
 TOOLS = {
     "Agent", "AskUserQuestion", "Bash", "BashOutput", "CronCreate", "CronDelete", "CronList", "Edit", "EnterPlanMode",
-    "EnterWorktree", "ExitPlanMode", "ExitWorktree", "Glob", "Grep", "KillBash", "KillShell", "LS", "LSP", "Monitor",
-    "MultiEdit", "NoSuchTool", "NotebookEdit", "Read", "ReportFindings", "ScheduleWakeup", "SendMessage", "Skill", "Task",
-    "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop", "TaskUpdate", "TeamCreate", "TodoWrite", "ToolSearch",
-    "WebFetch", "WebSearch", "Workflow", "Write",
+    "EnterWorktree", "ExitPlanMode", "ExitWorktree", "Glob", "Grep", "KillBash", "KillShell", "LS", "LSP",
+    "ListMcpResourcesTool", "Monitor", "MultiEdit", "NoSuchTool", "NotebookEdit", "Read", "ReadMcpResourceTool",
+    "ReportFindings", "ScheduleWakeup", "SendMessage", "Skill", "SlashCommand", "StructuredOutput", "Task", "TaskCreate",
+    "TaskGet", "TaskList", "TaskOutput", "TaskStop", "TaskUpdate", "TeamCreate", "TodoWrite", "ToolSearch", "WebFetch",
+    "WebSearch", "Workflow", "Write",
 }  # fmt: skip
 OTHER_TOOL = "mcp__notes__save"
 # What a user record's text may begin with: the clients' own ways to mark text that nobody typed.
@@ -130,10 +131,14 @@ def is_linters(key: str, path: tuple[str, ...]) -> bool:
 
 
 class Neutral:
-    """Invents values. The same original id becomes the same invented id, so that links inside the zoo hold."""
+    """Invents values. The same original id becomes the same invented id, so that links inside the zoo hold.
+
+    Ids of tool uses and responses count by file: a scripted API gives the same ones to every session.
+    """
 
     def __init__(self) -> None:
         self.count = 0
+        self.file = ""
 
     def digest(self, original: str) -> str:
         return hashlib.sha256(b"zoo" + original.encode("utf-8", "surrogatepass")).hexdigest()
@@ -201,7 +206,7 @@ class Neutral:
             minute, second = divmod(self.count, 60)
             return f"2026-01-15T{9 + minute // 60:02}:{minute % 60:02}:{second:02}.000Z"
         if found := PREFIXED_ID.fullmatch(value):
-            return found.group(1) + "01" + digest[:22]
+            return found.group(1) + "01" + self.digest(f"{self.file} {value}")[:22]
         if key in ("name", "tool_name", "toolName", "names", "allowedTools") or key.endswith("Names"):
             return value if value in TOOLS else OTHER_TOOL
         if key in ("model", "modelId", "resolvedModel", "requestedModel"):
@@ -272,7 +277,7 @@ def record_features(record: dict[str, Any], uses: Uses) -> frozenset[tuple[str, 
     return frozenset(found)
 
 
-def read_records(folders: list[Path]) -> Iterator[tuple[dict[str, Any], Uses]]:
+def read_records(folders: list[Path]) -> Iterator[tuple[str, dict[str, Any], Uses]]:
     for path in sorted(path for folder in folders for path in folder.rglob("*.jsonl")):
         records = []
         for line in path.read_bytes().split(b"\n"):
@@ -284,32 +289,33 @@ def read_records(folders: list[Path]) -> Iterator[tuple[dict[str, Any], Uses]]:
                 records.append(record)
         uses = {str(use.get("id")): record for record in records for use in blocks(record, "tool_use")}
         for record in records:
-            yield record, uses
+            yield path.stem, record, uses
 
 
-def choose(folders: list[Path]) -> list[dict[str, Any]]:
+def choose(folders: list[Path]) -> list[tuple[str, dict[str, Any]]]:
     """A small set of records that shows every feature: richest first, and only what shows something new.
 
-    A structured result is preceded by the tool_use it answers, which alone tells whose shape it is.
+    Each comes with the name of its file. A structured result is preceded by the tool_use it answers, which alone tells whose
+    shape it is.
     """
-    shapes: dict[frozenset[tuple[str, ...]], tuple[dict[str, Any], Uses]] = {}
-    for record, uses in read_records(folders):
+    shapes: dict[frozenset[tuple[str, ...]], tuple[str, dict[str, Any], Uses]] = {}
+    for file, record, uses in read_records(folders):
         shape = record_features(record, uses)
-        if shape not in shapes or len(str(record)) < len(str(shapes[shape][0])):
-            shapes[shape] = record, uses
+        if shape not in shapes or len(str(record)) < len(str(shapes[shape][1])):
+            shapes[shape] = file, record, uses
     missing = set().union(*shapes)
-    chosen: dict[int, tuple[str, dict[str, Any]]] = {}
+    chosen: dict[int, tuple[str, str, dict[str, Any]]] = {}
     while missing:
         shape = max(shapes, key=lambda each: (len(each & missing), -len(each), sorted(each)))
         missing -= shape
-        record, uses = shapes[shape]
+        file, record, uses = shapes[shape]
         kind = min(shape)[0]
         for result in blocks(record, "tool_result") if "toolUseResult" in record else []:
             use = uses.get(str(result.get("tool_use_id")))
             if use is not None:
-                chosen.setdefault(id(use), (kind, use))
-        chosen.setdefault(id(record), (kind, record))
-    return [record for _, record in sorted(chosen.values(), key=lambda pair: pair[0])]
+                chosen.setdefault(id(use), (kind, file, use))
+        chosen.setdefault(id(record), (kind, file, record))
+    return [(file, record) for _, file, record in sorted(chosen.values(), key=lambda each: each[0])]
 
 
 def main(arguments: list[str]) -> int:
@@ -317,10 +323,9 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write("usage: make_zoo.py DEST SESSIONS...\n")
         return 2
     neutral = Neutral()
-    lines = [
-        json.dumps(neutral.value(record, ()), ensure_ascii=False, separators=(",", ":"))
-        for record in choose([Path(folder) for folder in arguments[1:]])
-    ]
+    lines = []
+    for neutral.file, record in choose([Path(folder) for folder in arguments[1:]]):
+        lines.append(json.dumps(neutral.value(record, ()), ensure_ascii=False, separators=(",", ":")))
     Path(arguments[0]).write_bytes("".join(line + "\n" for line in lines).encode("utf-8"))
     return 0
 

@@ -12,6 +12,8 @@ from stenograph.demo import demo_home, unpack_demo
 
 ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = ROOT / "tests" / "fixtures"
+#: What every release wrote in the scenarios: one directory each, by `make record`.
+RECORDINGS = ROOT / "recordings"
 # Public sessions under various licences are not part of the repository. STENO_CORPUS says where they are.
 CORPUS = Path(os.environ.get("STENO_CORPUS") or ROOT.parent / "shared" / "corpus")
 
@@ -35,6 +37,13 @@ def session_files() -> list[object]:
     own = [pytest.param(path, id=f"fixtures/{path.relative_to(FIXTURES)}") for path in sorted(FIXTURES.rglob("*.jsonl"))]
     public = [pytest.param(path, id=f"corpus/{path.relative_to(CORPUS)}") for path in sorted(CORPUS.rglob("*.jsonl"))]
     return [*own, *(public or [NO_CORPUS])]
+
+
+def recorded_releases() -> list[object]:
+    """The directory of each recorded release as a parameter; the newest last, which a sample of them holds too."""
+    found = [path for path in RECORDINGS.iterdir() if path.is_dir()]
+    found.sort(key=lambda path: [int(part) for part in path.name.split(".")])
+    return [pytest.param(path, id=path.name) for path in found]
 
 
 def lines_of(path: Path) -> Iterator[bytes]:

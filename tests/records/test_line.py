@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
-from tests.corpora import FIXTURES, lines_of, session_files
+from tests.corpora import FIXTURES, lines_of, recorded_releases, session_files
 
 from stenograph.errors import DamagedLineError, FieldError, UnknownKindError
 from stenograph.records import (
@@ -16,8 +17,10 @@ from stenograph.records import (
     UNSET,
     AssistantRecord,
     CompactBoundaryRecord,
+    CronDeleteResult,
     DamagedRecord,
     ForkContextRefRecord,
+    McpResource,
     Record,
     Shape,
     SystemRecord,
@@ -29,6 +32,7 @@ from stenograph.records import (
     UnknownRecord,
     UnknownResult,
     UserRecord,
+    WorktreeStateRecord,
     change,
     decode,
     encode,
@@ -146,6 +150,32 @@ def test_nothing_that_real_clients_wrote_is_undescribed(path: Path) -> None:
     for line in lines_of(path):
         record = decode(line)
         assert undescribed(record, record.kind) == []
+
+
+EVERY_RELEASE = pytest.mark.parametrize("release", recorded_releases())
+
+
+def recorded_lines(release: Path) -> Iterator[bytes]:
+    for path in sorted(release.rglob("*.jsonl")):
+        yield from lines_of(path)
+
+
+@pytest.mark.spread(10)
+@EVERY_RELEASE
+def test_nothing_that_a_recorded_release_wrote_is_undescribed(release: Path) -> None:
+    """Where this fails, `make record` met something new: "A record kind" in docs/data-flow.md says what to do."""
+    for line in recorded_lines(release):
+        record = decode(line)
+        assert undescribed(record, record.kind) == []
+
+
+@pytest.mark.spread(4)
+@EVERY_RELEASE
+def test_every_line_that_a_recorded_release_wrote_is_rebuilt_from_its_typed_fields(release: Path) -> None:
+    for line in recorded_lines(release):
+        record = decode(line)
+        assert encode(record) == line
+        assert as_text(rebuild(record)) == as_text(parse_as_clients_do(line))
 
 
 def test_a_flat_line_is_known_by_its_role() -> None:
@@ -307,10 +337,15 @@ def test_each_tool_has_the_shape_of_result_that_is_its_own() -> None:
         "TaskCreate": {"TaskResult"}, "TaskGet": {"TaskResult"}, "TaskList": {"TaskListResult"},
         "TaskUpdate": {"TaskUpdateResult"},
         "TaskOutput": {"TaskOutputResult"}, "TaskStop": {"TaskStopResult"}, "KillShell": {"KillShellResult"},
-        "KillBash": {"KillShellResult"}, "SendMessage": {"SendMessageResult"}, "Skill": {"SkillResult"},
+        "KillBash": {"KillShellResult"}, "SendMessage": {"SendMessageResult", "ResumedAgentResult"},
+        "Skill": {"SkillResult"}, "SlashCommand": {"SkillResult"},
         "AskUserQuestion": {"AskUserQuestionResult"}, "ExitPlanMode": {"ExitPlanModeResult"}, "EnterPlanMode": {"MessageResult"},
         "ToolSearch": {"ToolSearchResult"}, "WebFetch": {"WebFetchResult"}, "WebSearch": {"WebSearchResult"},
         "Workflow": {"WorkflowResult"}, "TeamCreate": {"TeamResult"},
+        "CronCreate": {"CronCreateResult"}, "CronList": {"CronListResult"}, "CronDelete": {"CronDeleteResult"},
+        "EnterWorktree": {"EnterWorktreeResult"}, "ExitWorktree": {"ExitWorktreeResult"},
+        "ReadMcpResourceTool": {"McpResourceResult"}, "ScheduleWakeup": {"ScheduleWakeupResult"}, "LSP": {"LspResult"},
+        "Monitor": {"MonitorResult"}, "ReportFindings": {"FindingsResult"},
     }  # fmt: skip
     found = results_by_tool()
     assert {"Bash", "Read", "Edit", "MultiEdit", "Write", "Glob", "Grep", "Task", "Agent"} <= set(found)
@@ -322,6 +357,44 @@ def test_a_structured_result_of_an_unknown_shape_is_kept() -> None:
     assert isinstance(record, UserRecord)
     assert isinstance(record.toolUseResult, UnknownResult)
     assert record.toolUseResult.extra == {"weather": "rain", "mm": 3}
+
+
+def test_a_result_of_nothing_but_an_id_is_that_of_a_deleted_job() -> None:
+    """As 2.1.325 answers CronDelete. An id beside other members says nothing of whose result it is."""
+    deleted = decode(b'{"type":"user","toolUseResult":{"id":"4e31a43b"}}')
+    assert isinstance(deleted, UserRecord)
+    assert isinstance(deleted.toolUseResult, CronDeleteResult)
+    assert deleted.toolUseResult.id == "4e31a43b"
+    other = decode(b'{"type":"user","toolUseResult":{"id":"4e31a43b","weather":"rain"}}')
+    assert isinstance(other, UserRecord)
+    assert isinstance(other.toolUseResult, UnknownResult)
+
+
+def test_the_resources_of_mcp_servers_are_typed_beside_blocks() -> None:
+    """As ListMcpResourcesTool answers; the last item is no block of any kind, and not a resource either."""
+    line = (
+        b'{"type":"user","toolUseResult":[{"uri":"probe://one","name":"one","mimeType":"text/plain","server":"probe"},'
+        b'{"type":"text","text":"hello"},{"uri":"probe://two"}]}'
+    )
+    record = decode(line)
+    assert isinstance(record, UserRecord)
+    assert isinstance(record.toolUseResult, tuple)
+    resource, block, other = record.toolUseResult
+    assert isinstance(resource, McpResource)
+    assert (resource.uri, resource.server, resource.extra) == ("probe://one", "probe", {})
+    assert isinstance(block, TextBlock)
+    assert isinstance(other, UnknownBlock)
+
+
+def test_a_worktree_that_was_left_is_null_and_one_that_was_entered_has_its_places() -> None:
+    """As 2.1.91 and later write them."""
+    left = decode(b'{"type":"worktree-state","worktreeSession":null,"sessionId":"s"}', strict=True)
+    assert isinstance(left, WorktreeStateRecord)
+    assert left.worktreeSession is None
+    entered = decode(b'{"type":"worktree-state","worktreeSession":{"originalCwd":"/a","worktreePath":"/a/side"},"sessionId":"s"}')
+    assert isinstance(entered, WorktreeStateRecord)
+    assert entered.worktreeSession
+    assert (entered.worktreeSession.originalCwd, entered.worktreeSession.worktreePath) == ("/a", "/a/side")
 
 
 def test_a_member_is_added_removed_and_found_behind_duplicates() -> None:

@@ -389,6 +389,8 @@ def test_an_api_failure_is_an_error_and_no_generation(release: str) -> None:
     root = spans[0]
     assert (said(root, "level"), root.status) == ("ERROR", SpanStatus.ERROR)
     assert root.status_message == "the API failed"
+    # The word on the recorded line.
+    assert root.attributes["error.type"] == "unknown"
     assert [event.name for event in root.events if event.name == "api-error"] == ["api-error"]
 
 

@@ -112,7 +112,7 @@ def _advisors(usage: Usage, table: Table) -> list[tuple[Usage, str]]:
     if not table.charges_advisor:
         return []
     items = [item for item in usage.iterations or () if isinstance(item, Usage) and item.type == "advisor_message"]
-    return [(item, model) for item in items if isinstance(model := item.extra.get("model"), str)]
+    return [(item, model) for item in items if isinstance(model := item.model, str)]
 
 
 def _count(value: object) -> int:

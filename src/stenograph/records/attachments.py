@@ -28,6 +28,7 @@ class AttachmentRecord(ChainedRecord, tag_field="type", tag="attachment"):
     rendered: Opt[list[Json]] = UNSET
     renderedRole: Opt[str] = UNSET
     renderedBesideToolResult: Opt[bool] = UNSET
+    renderedInHumanTurn: Opt[list[Json]] = UNSET
 
     @once
     def attachment(self) -> Opt[Attachment]:
@@ -49,6 +50,14 @@ class AgentListingDeltaAttachment(Attachment, tag_field="type", tag="agent_listi
     showConcurrencyNote: Opt[bool] = UNSET
     builtInTypes: Opt[list[Json]] = UNSET
     builtInPluginTypes: Opt[list[Json]] = UNSET
+
+
+class AlreadyReadFileAttachment(Attachment, tag_field="type", tag="already_read_file"):
+    """A file that was mentioned, and that the model has read already."""
+
+    filename: Opt[str] = UNSET
+    content: Opt[dict[str, Json]] = UNSET
+    displayPath: Opt[str] = UNSET
 
 
 class AutoModeAttachment(Attachment, tag_field="type", tag="auto_mode"):
@@ -88,6 +97,12 @@ class DeferredToolsDeltaAttachment(Attachment, tag_field="type", tag="deferred_t
     wireHiddenNames: Opt[list[Json]] = UNSET
 
 
+class DeferredToolsRecordAttachment(Attachment, tag_field="type", tag="deferred_tools_record"):
+    """The tools that the model has to search for, as they would be sent."""
+
+    entries: Opt[list[Json]] = UNSET
+
+
 class DiagnosticsAttachment(Attachment, tag_field="type", tag="diagnostics"):
     files: Opt[list[Json]] = UNSET
     isNew: Opt[bool] = UNSET
@@ -102,10 +117,14 @@ class DirectoryAttachment(Attachment, tag_field="type", tag="directory"):
 class EditedTextFileAttachment(Attachment, tag_field="type", tag="edited_text_file"):
     filename: Opt[str] = UNSET
     snippet: Opt[str] = UNSET
+    # What the client kept of the file for its next look.
+    rereadEntry: Opt[dict[str, Json]] = UNSET
 
 
 class EnvironmentAttachment(Attachment, tag_field="type", tag="environment"):
     snapshot: Opt[dict[str, Json]] = UNSET
+    # What differs from the snapshot before: `field`, and `from` where it had a value.
+    changes: Opt[list[Json]] = UNSET
 
 
 class FileAttachment(Attachment, tag_field="type", tag="file"):
@@ -126,6 +145,13 @@ class HookAdditionalContextAttachment(Attachment, tag_field="type", tag="hook_ad
     hookName: Opt[str] = UNSET
     toolUseID: Opt[str] = UNSET
     content: Opt[list[Json]] = UNSET
+
+
+class HookBlockingErrorAttachment(Attachment, tag_field="type", tag="hook_blocking_error"):
+    hookEvent: Opt[str] = UNSET
+    hookName: Opt[str] = UNSET
+    toolUseID: Opt[str] = UNSET
+    blockingError: Opt[dict[str, Json]] = UNSET
 
 
 class HookCancelledAttachment(Attachment, tag_field="type", tag="hook_cancelled"):
@@ -149,6 +175,14 @@ class HookNonBlockingErrorAttachment(Attachment, tag_field="type", tag="hook_non
     stderr: Opt[str] = UNSET
 
 
+class HookStoppedContinuationAttachment(Attachment, tag_field="type", tag="hook_stopped_continuation"):
+    hookEvent: Opt[str] = UNSET
+    hookName: Opt[str] = UNSET
+    # With the event `Stop` not a tool use but a UUID.
+    toolUseID: Opt[str] = UNSET
+    message: Opt[str] = UNSET
+
+
 class HookSuccessAttachment(Attachment, tag_field="type", tag="hook_success"):
     hookEvent: Opt[str] = UNSET
     hookName: Opt[str] = UNSET
@@ -168,6 +202,18 @@ class HookSystemMessageAttachment(Attachment, tag_field="type", tag="hook_system
     content: Opt[str] = UNSET
 
 
+class InstructionsAttachment(Attachment, tag_field="type", tag="instructions"):
+    """The memory files that apply: path, type and content of each."""
+
+    files: Opt[list[Json]] = UNSET
+
+
+class InvokedSkillsAttachment(Attachment, tag_field="type", tag="invoked_skills"):
+    """The skills that were used before a compaction, with their texts."""
+
+    skills: Opt[list[Json]] = UNSET
+
+
 class McpInstructionsDeltaAttachment(Attachment, tag_field="type", tag="mcp_instructions_delta"):
     addedNames: Opt[list[Json]] = UNSET
     addedBlocks: Opt[list[Json]] = UNSET
@@ -177,6 +223,14 @@ class McpInstructionsDeltaAttachment(Attachment, tag_field="type", tag="mcp_inst
 class ModelAttachment(Attachment, tag_field="type", tag="model"):
     identity: Opt[dict[str, Json]] = UNSET
     text: Opt[str] = UNSET
+
+
+class NestedMemoryAttachment(Attachment, tag_field="type", tag="nested_memory"):
+    """The memory file of a directory below the project's."""
+
+    path: Opt[str] = UNSET
+    content: Opt[dict[str, Json]] = UNSET
+    displayPath: Opt[str] = UNSET
 
 
 class OpenedFileInIdeAttachment(Attachment, tag_field="type", tag="opened_file_in_ide"):
@@ -224,6 +278,9 @@ class QueuedCommandAttachment(Attachment, tag_field="type", tag="queued_command"
     origin: Opt[dict[str, Json]] = UNSET
     timestamp: Opt[str] = UNSET
     humanTurn: Opt[bool] = UNSET
+    runId: Opt[str] = UNSET
+    # Of the task that the prompt reports on: tokens, tool uses and milliseconds.
+    usage: Opt[dict[str, Json]] = UNSET
 
 
 class RemoteSessionChangeAttachment(Attachment, tag_field="type", tag="remote_session_change"):
@@ -260,23 +317,65 @@ class SkillListingAttachment(Attachment, tag_field="type", tag="skill_listing"):
     digests: Opt[list[Json]] = UNSET
 
 
+class StructuredOutputAttachment(Attachment, tag_field="type", tag="structured_output"):
+    """The answer in the shape that the caller asked for."""
+
+    data: Json = UNSET
+    toolUseID: Opt[str] = UNSET
+
+
 class TaskReminderAttachment(Attachment, tag_field="type", tag="task_reminder"):
     content: Opt[list[Json]] = UNSET
     itemCount: Opt[int] = UNSET
+
+
+class TaskStatusAttachment(Attachment, tag_field="type", tag="task_status"):
+    """The state of a background task, repeated after a compaction."""
+
+    taskId: Opt[str] = UNSET
+    taskType: Opt[str] = UNSET
+    description: Opt[str] = UNSET
+    status: Opt[str] = UNSET
+    deltaSummary: Opt[str] = UNSET
+    outputFilePath: Opt[str] = UNSET
+    canContinueAgent: Opt[bool] = UNSET
+
+
+class TodoReminderAttachment(Attachment, tag_field="type", tag="todo_reminder"):
+    content: Opt[list[Json]] = UNSET
+    itemCount: Opt[int] = UNSET
+
+
+class TotalTokensReminderAttachment(Attachment, tag_field="type", tag="total_tokens_reminder"):
+    text: Opt[str] = UNSET
 
 
 class UltraEffortEnterAttachment(Attachment, tag_field="type", tag="ultra_effort_enter"):
     reminderType: Opt[str] = UNSET
 
 
+class CommandFallbackAttachment(Attachment, tag_field="type", tag="unknown_command_fallback"):
+    """The prompt names a slash command that does not exist."""
+
+    commandName: Opt[str] = UNSET
+    availableCommandNames: Opt[list[str]] = UNSET
+    availableCommandCount: Opt[int] = UNSET
+
+
+class WorkflowKeywordRequestAttachment(Attachment, tag_field="type", tag="workflow_keyword_request"):
+    pass
+
+
 _read_attachment: TaggedReader[Attachment] = TaggedReader(
     AgentListingDeltaAttachment,
+    AlreadyReadFileAttachment,
     AutoModeAttachment,
     AutoModeExitAttachment,
     CommandPermissionsAttachment,
     DateAttachment,
     DateChangeAttachment,
     DeferredToolsDeltaAttachment,
+    DeferredToolsRecordAttachment,
     DiagnosticsAttachment,
     DirectoryAttachment,
     EditedTextFileAttachment,
@@ -284,12 +383,17 @@ _read_attachment: TaggedReader[Attachment] = TaggedReader(
     FileAttachment,
     GoalStatusAttachment,
     HookAdditionalContextAttachment,
+    HookBlockingErrorAttachment,
     HookCancelledAttachment,
     HookNonBlockingErrorAttachment,
+    HookStoppedContinuationAttachment,
     HookSuccessAttachment,
     HookSystemMessageAttachment,
+    InstructionsAttachment,
+    InvokedSkillsAttachment,
     McpInstructionsDeltaAttachment,
     ModelAttachment,
+    NestedMemoryAttachment,
     OpenedFileInIdeAttachment,
     PlanModeAttachment,
     PlanModeExitAttachment,
@@ -301,7 +405,13 @@ _read_attachment: TaggedReader[Attachment] = TaggedReader(
     SessionContextAttachment,
     SilentTurnReminderAttachment,
     SkillListingAttachment,
+    StructuredOutputAttachment,
     TaskReminderAttachment,
+    TaskStatusAttachment,
+    TodoReminderAttachment,
+    TotalTokensReminderAttachment,
     UltraEffortEnterAttachment,
+    CommandFallbackAttachment,
+    WorkflowKeywordRequestAttachment,
     otherwise=UnknownAttachment,
 )

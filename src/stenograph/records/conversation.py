@@ -53,6 +53,12 @@ class UserRecord(ChainedRecord, tag_field="type", tag="user"):
     summarizedTurnPromptUuids: Opt[list[str]] = UNSET
     holdsPersonsWords: Opt[bool] = UNSET
     classifierMetaLines: Opt[str] = UNSET
+    # What an MCP server answered beside its content.
+    mcpMeta: Opt[dict[str, Json]] = UNSET
+    # Why the call of an MCP tool counts as one that changes something: `no_hint`, …
+    mcpCallNotReadOnly: Opt[str] = UNSET
+    toolEndsTurn: Opt[bool] = UNSET
+    repeatsCompactSummary: Opt[bool] = UNSET
 
     @once
     def message(self) -> Opt[RecordMessage]:
@@ -83,6 +89,11 @@ class AssistantRecord(ChainedRecord, tag_field="type", tag="assistant"):
     error: Json = UNSET
     apiErrorStatus: Opt[int] = UNSET
     apiErrorType: Opt[str] = UNSET
+    # `max_output_tokens`, …; 2.1.9 to 2.1.62.
+    apiError: Opt[str] = UNSET
+    errorDetails: Opt[str] = UNSET
+    resendCannotCure: Opt[bool] = UNSET
+    healsDistinctCarrier: Opt[bool] = UNSET
     effort: Opt[str] = UNSET
     perTurnEffort: Opt[str] = UNSET
     requestedModel: Opt[str] = UNSET
@@ -97,6 +108,8 @@ class AssistantRecord(ChainedRecord, tag_field="type", tag="assistant"):
     attributionAgent: Opt[str] = UNSET
     attributionSkill: Opt[str] = UNSET
     attributionPlugin: Opt[str] = UNSET
+    attributionMcpServer: Opt[str] = UNSET
+    attributionMcpTool: Opt[str] = UNSET
     failedResponseHadNoToolCall: Opt[bool] = UNSET
 
     @once

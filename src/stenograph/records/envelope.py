@@ -37,25 +37,28 @@ class SessionRecord(Record):
 class ChainedRecord(SessionRecord):
     """A record with a place in the tree: its own uuid and its parent's."""
 
+    # In the clients' own order, as far as it goes: a member is looked for from the one before it on.
     uuid: Opt[str] = UNSET
     # Null at a root. Absent: a line of another tool, or a damaged one.
     parentUuid: Opt[str] = UNSET
     isSidechain: Opt[bool] = UNSET
+    agentId: Opt[str] = UNSET
     # ISO 8601, UTC. Not in order: the file's order is the order.
     timestamp: Opt[str] = UNSET
-    # The client's release. Not all records carry one.
-    version: Opt[str] = UNSET
-    cwd: Opt[str] = UNSET
-    gitBranch: Opt[str] = UNSET
     userType: Opt[str] = UNSET
     entrypoint: Opt[str] = UNSET
+    cwd: Opt[str] = UNSET
+    # The client's release. Not all records carry one.
+    version: Opt[str] = UNSET
+    gitBranch: Opt[str] = UNSET
     slug: Opt[str] = UNSET
-    agentId: Opt[str] = UNSET
     # Not sessionId: the ancestor's id after a resume or a fork (from 2.1.199 on).
     session_id: Opt[str] = UNSET
     teamName: Opt[str] = UNSET
     # Inserted by the client.
     isMeta: Opt[bool] = UNSET
+    # In a copy: the session and the line that it was copied from.
+    forkedFrom: Opt[dict[str, Json]] = UNSET
 
 
 class UnknownRecord(ChainedRecord):

@@ -37,7 +37,9 @@ class Usage(Shape):
     service_tier: Opt[str] = UNSET
     inference_geo: Opt[str] = UNSET
     speed: Opt[str] = UNSET
+    # In `iterations`: what was asked for, and which model where it is not the response's own (an advisor's).
     type: Opt[str] = UNSET
+    model: Opt[str] = UNSET
     output_tokens_details: Opt[dict[str, Json]] = UNSET
     fallback_credit: Json = UNSET
 

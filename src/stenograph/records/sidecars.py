@@ -192,9 +192,62 @@ class BridgeSessionRecord(SessionRecord, tag_field="type", tag="bridge-session")
     lastSequenceNum: Opt[int] = UNSET
 
 
+class WorktreeSession(Shape):
+    """The worktree that a session works in, and where it was before."""
+
+    originalCwd: Opt[str] = UNSET
+    preEnterOriginalCwd: Opt[str] = UNSET
+    worktreePath: Opt[str] = UNSET
+    worktreeName: Opt[str] = UNSET
+    worktreeBranch: Opt[str] = UNSET
+    originalBranch: Opt[str] = UNSET
+    originalHeadCommit: Opt[str] = UNSET
+    sessionId: Opt[str] = UNSET
+    extensionRoot: Opt[str] = UNSET
+
+
+class WorktreeStateRecord(SessionRecord, tag_field="type", tag="worktree-state"):
+    """The session entered a worktree or, with null, left it."""
+
+    worktreeSession_raw: Later = later("worktreeSession")
+
+    @once
+    def worktreeSession(self) -> Opt[WorktreeSession]:  # noqa: N802 - the file's own spelling
+        return read_later(self.worktreeSession_raw, _read_worktree)
+
+
+class RelocatedRecord(SessionRecord, tag_field="type", tag="relocated"):
+    """The session works in another directory from here on."""
+
+    relocatedCwd: Opt[str] = UNSET
+
+
+class WorkflowLaunchedRecord(Record, tag_field="type", tag="launched"):
+    """The first line of a workflow's `journal.jsonl`, from 2.1.280 on."""
+
+
+class WorkflowStartedRecord(Record, tag_field="type", tag="started"):
+    """A workflow started an agent."""
+
+    # A hash of what was asked: the same in the agent's result.
+    key: Opt[str] = UNSET
+    agentId: Opt[str] = UNSET
+    label: Opt[str] = UNSET
+
+
+class WorkflowResultRecord(Record, tag_field="type", tag="result"):
+    """What a workflow's agent answered."""
+
+    key: Opt[str] = UNSET
+    agentId: Opt[str] = UNSET
+    result: Json = UNSET
+    remoteControlDeviceReport: Opt[bool] = UNSET
+
+
 _read_backup = ShapeReader(FileBackup)
 _read_backups = mapping_of(_read_backup)
 _read_snapshot = ShapeReader(Snapshot)
+_read_worktree = ShapeReader(WorktreeSession)
 
 #: The log of what was sent to the API, which 2.1.325 keeps beside the conversation.
 REQUEST_LOGS = (ApiRequestRecord, ApiRequestShapeRecord, ApiRequestBlobRecord)
@@ -220,4 +273,9 @@ SIDECARS: tuple[type[Record], ...] = (
     PrLinkRecord,
     BridgeSessionRecord,
     ForkContextRefRecord,
+    WorktreeStateRecord,
+    RelocatedRecord,
+    WorkflowLaunchedRecord,
+    WorkflowStartedRecord,
+    WorkflowResultRecord,
 )

@@ -117,6 +117,8 @@ class ApiErrorRecord(SystemRecord):
 class LocalCommandRecord(SystemRecord):
     commandRun: Opt[dict[str, Json]] = UNSET
     isDisplayOnly: Opt[bool] = UNSET
+    # What `/context` showed: tokens by category.
+    contextUsage: Opt[dict[str, Json]] = UNSET
 
 
 class BridgeStatusRecord(SystemRecord):
@@ -129,6 +131,20 @@ class AwaySummaryRecord(SystemRecord):
 
 class InformationalRecord(SystemRecord):
     """A notice, in `content`."""
+
+    preventContinuation: Opt[bool] = UNSET
+    # How a prompt ended that a hook did not let through.
+    promptSubmitEnding: Opt[dict[str, Json]] = UNSET
+
+
+class ModelRefusalNoFallbackRecord(SystemRecord):
+    """The model refused a prompt, and the client had no other model to ask."""
+
+    requestId: Opt[str] = UNSET
+    originalModel: Opt[str] = UNSET
+    refusedUserMessageUuid: Opt[str] = UNSET
+    apiRefusalCategory: Opt[str] = UNSET
+    apiRefusalExplanation: Opt[str] = UNSET
 
 
 _read_segment = ShapeReader(PreservedSegment)
@@ -145,6 +161,7 @@ SUBTYPES: dict[str, type[SystemRecord]] = {
     "informational": InformationalRecord,
     "local_command": LocalCommandRecord,
     "microcompact_boundary": MicrocompactBoundaryRecord,
+    "model_refusal_no_fallback": ModelRefusalNoFallbackRecord,
     "stop_hook_summary": StopHookSummaryRecord,
     "turn_duration": TurnDurationRecord,
 }

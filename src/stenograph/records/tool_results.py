@@ -1,16 +1,17 @@
 """Structured tool results: the `toolUseResult` of a user record, which is for the screen and never sent to the API.
 
-A string is an error (or an old tool's text), an array is content blocks of an MCP tool, an object is one of the shapes below,
-recognized by members that only it has.
+A string is an error (or an old tool's text), an array is content blocks of an MCP tool or the resources of servers, an object is
+one of the shapes below, recognized by members that only it has.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+from functools import lru_cache
+from typing import Any, ClassVar
 
 from msgspec import UNSET, Raw, UnsetType, field
 
-from stenograph.records.blocks import Block, Content, read_content
+from stenograph.records.blocks import Block, Content, UnknownBlock, read_block, read_content
 from stenograph.records.messages import Usage, read_usage
 from stenograph.records.readers import array_of
 from stenograph.records.shape import Json, Later, Opt, Shape, ShapeReader, later, members_of, once, read_later
@@ -52,6 +53,10 @@ class BashResult(ToolResult):
     persistedOutputPath: Opt[str] = UNSET
     persistedOutputSize: Opt[int] = UNSET
     gitOperation: Opt[dict[str, Json]] = UNSET
+    assistantAutoBackgrounded: Opt[bool] = UNSET
+    timedOutAfterMs: Opt[int | float] = UNSET
+    # The files that the command changed, with their hunks.
+    bashEditDiff: Opt[dict[str, Json]] = UNSET
 
 
 class BashOutputResult(ToolResult):
@@ -80,6 +85,7 @@ class ReadFile(Shape):
     type: Opt[str] = UNSET
     originalSize: Opt[int] = UNSET
     dimensions: Opt[dict[str, Json]] = UNSET
+    cells: Opt[list[Json]] = UNSET
 
 
 class ReadResult(ToolResult):
@@ -104,6 +110,7 @@ class EditResult(ToolResult):
     structuredPatch_raw: Later = later("structuredPatch")
     userModified: Opt[bool] = UNSET
     replaceAll: Opt[bool] = UNSET
+    contentNotInModelContext: Opt[bool] = UNSET
 
     @once
     def structuredPatch(self) -> Opt[tuple[Hunk | Json, ...]]:  # noqa: N802 - the file's own spelling
@@ -146,10 +153,15 @@ class NotebookEditResult(ToolResult):
     cell_number: Opt[int] = UNSET
     cell_id: Opt[str] = UNSET
     new_source: Opt[str] = UNSET
+    old_source: Opt[str] = UNSET
     cell_type: Opt[str] = UNSET
     language: Opt[str] = UNSET
     edit_mode: Opt[str] = UNSET
     error: Opt[str] = UNSET
+    notebook_path: Opt[str] = UNSET
+    # The whole notebook, as text, before and after.
+    original_file: Opt[str] = UNSET
+    updated_file: Opt[str] = UNSET
 
 
 class GlobResult(ToolResult):
@@ -311,6 +323,16 @@ class SendMessageResult(ToolResult):
     routing: Opt[dict[str, Json]] = UNSET
 
 
+class ResumedAgentResult(SendMessageResult):
+    """A message to a subagent that had ended, and that continues with it."""
+
+    known_by = frozenset({"success", "message", "resumedAgentId"})
+
+    resumedAgentId: Opt[str] = UNSET
+    revivedAgentId: Opt[str] = UNSET
+    pin: Opt[dict[str, Json]] = UNSET
+
+
 class SkillResult(ToolResult):
     known_by = frozenset({"success", "commandName"})
 
@@ -336,6 +358,7 @@ class ExitPlanModeResult(ToolResult):
     plan: Opt[str] = UNSET
     isAgent: Opt[bool] = UNSET
     filePath: Opt[str] = UNSET
+    planWasEdited: Opt[bool] = UNSET
 
 
 class ToolSearchResult(ToolResult):
@@ -413,6 +436,68 @@ class ScheduleWakeupResult(ToolResult):
     scheduledFor: Opt[int | float | str] = UNSET
     clampedDelaySeconds: Opt[int | float] = UNSET
     wasClamped: Opt[bool] = UNSET
+    stopped: Opt[bool] = UNSET
+    cancelledWakeups: Opt[int] = UNSET
+
+
+class CronCreateResult(ToolResult):
+    known_by = frozenset({"id", "humanSchedule", "recurring"})
+
+    id: Opt[str] = UNSET
+    humanSchedule: Opt[str] = UNSET
+    recurring: Opt[bool] = UNSET
+    durable: Opt[bool] = UNSET
+    # Milliseconds since 1970.
+    nextFireAt: Opt[int | float] = UNSET
+
+
+class CronListResult(ToolResult):
+    known_by = frozenset({"jobs"})
+
+    jobs: Opt[list[Json]] = UNSET
+
+
+class CronDeleteResult(ToolResult):
+    """Nothing but the job's id: a result with an `id` and more is another."""
+
+    known_by = frozenset({"id"})
+
+    id: Opt[str] = UNSET
+
+
+class EnterWorktreeResult(ToolResult):
+    known_by = frozenset({"worktreePath", "message"})
+
+    worktreePath: Opt[str] = UNSET
+    worktreeBranch: Opt[str] = UNSET
+    message: Opt[str] = UNSET
+
+
+class ExitWorktreeResult(EnterWorktreeResult):
+    known_by = frozenset({"worktreePath", "message", "action", "originalCwd"})
+
+    # `keep` or `remove`.
+    action: Opt[str] = UNSET
+    originalCwd: Opt[str] = UNSET
+    restoredCwd: Opt[str] = UNSET
+    originalCwdMissing: Opt[bool] = UNSET
+
+
+class McpResource(Shape):
+    """One resource that an MCP server offers: ListMcpResourcesTool's result is an array of them."""
+
+    uri: Opt[str] = UNSET
+    name: Opt[str] = UNSET
+    mimeType: Opt[str] = UNSET
+    server: Opt[str] = UNSET
+
+
+class McpResourceResult(ToolResult):
+    """ReadMcpResourceTool."""
+
+    known_by = frozenset({"contents"})
+
+    contents: Opt[list[Json]] = UNSET
 
 
 class MessageResult(ToolResult):
@@ -445,6 +530,7 @@ _SHAPES: tuple[type[ToolResult], ...] = (
     BashOutputResult,
     KillShellResult,
     SendMessageResult,
+    ResumedAgentResult,
     SkillResult,
     AskUserQuestionResult,
     ExitPlanModeResult,
@@ -457,24 +543,49 @@ _SHAPES: tuple[type[ToolResult], ...] = (
     FindingsResult,
     ScheduleWakeupResult,
     NotebookEditResult,
+    CronCreateResult,
+    CronListResult,
+    ExitWorktreeResult,
+    EnterWorktreeResult,
+    McpResourceResult,
     MessageResult,
 )
 
 _read_file = ShapeReader(ReadFile)
 _read_hunks = array_of(ShapeReader(Hunk))
-_READERS = tuple((shape.known_by, ShapeReader(shape)) for shape in _SHAPES)
-_read_unknown = ShapeReader(UnknownResult)
+_READERS: tuple[tuple[frozenset[str], ShapeReader[Any]], ...] = tuple((shape.known_by, ShapeReader(shape)) for shape in _SHAPES)
+_read_cron_delete: ShapeReader[Any] = ShapeReader(CronDeleteResult)
+_read_resource = ShapeReader(McpResource)
+_read_unknown: ShapeReader[Any] = ShapeReader(UnknownResult)
 
 
-def read_tool_result(text: Raw) -> ToolResult | str | tuple[Block | Json, ...] | UnsetType:
-    """The structured result, an error's text, or an MCP tool's blocks; UNSET for anything else."""
-    if memoryview(text)[0] != ord("{"):
+def _read_part(text: Raw) -> Block | McpResource | UnsetType:
+    block = read_block(text)
+    is_resource = isinstance(block, UnknownBlock) and block.type is UNSET and block.extra.keys() >= {"uri", "server"}
+    return _read_resource(text) if is_resource else block
+
+
+_read_parts = array_of(_read_part)
+
+
+def read_tool_result(text: Raw) -> ToolResult | str | tuple[Block | McpResource | Json, ...] | UnsetType:
+    """The structured result, an error's text, or an MCP tool's blocks or resources; UNSET for anything else."""
+    first = memoryview(text)[0]
+    if first == ord("["):
+        return _read_parts(text)
+    if first != ord("{"):
         return read_content(text)
     try:
-        names = members_of(text).keys()
+        names = tuple(members_of(text))
     except (ValueError, RecursionError):
         return UNSET
+    return _reader_for(names)(text)
+
+
+@lru_cache(maxsize=256)
+def _reader_for(names: tuple[str, ...]) -> ShapeReader[Any]:
+    members = frozenset(names)
     for known_by, reader in _READERS:
-        if known_by <= names:
-            return reader(text)
-    return _read_unknown(text)
+        if known_by <= members:
+            return reader
+    return _read_cron_delete if members == CronDeleteResult.known_by else _read_unknown

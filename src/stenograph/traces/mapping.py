@@ -61,8 +61,7 @@ def seed_of(turn: Turn) -> str:
     record = turn.context.graph.records[turn.node]
     if not isinstance(record, ChainedRecord):
         return f"line {turn.node}"
-    forked = record.extra.get("forkedFrom") if record.extra else None
-    original = forked.get("messageUuid") if isinstance(forked, dict) else None
+    original = record.forkedFrom.get("messageUuid") if record.forkedFrom else None
     if isinstance(original, str) and original:
         return original
     # Lines of other tools may have no uuid.
@@ -330,7 +329,7 @@ def _error_type(turn: Turn) -> str:
     """The client's own word for the failure, such as `rate_limit`."""
     for call in reversed(turn.calls):
         if call.is_api_error:
-            found = next((word for record in call.records if isinstance(word := record.extra.get("error"), str)), "")
+            found = next((word for record in call.records if isinstance(word := record.error, str)), "")
             return found if found.isidentifier() else ""
     return ""
 
