@@ -18,7 +18,17 @@ from pathlib import Path
 from msgspec import Struct
 
 from stenograph.archive import Archive, Entry
-from stenograph.disk import FileState, Line, absolute_path, mode_of, read_blocks, read_lines, read_whole, state_of
+from stenograph.disk import (
+    FileState,
+    Line,
+    absolute_path,
+    mode_of,
+    read_blocks,
+    read_line_blocks,
+    read_lines,
+    read_whole,
+    state_of,
+)
 from stenograph.errors import BusyError, UsageError
 from stenograph.family import (
     LINES_SUFFIX,
@@ -190,7 +200,7 @@ def read_clone(plan: ClonePlan, file: ClonedFile) -> Iterator[bytes]:
     elif file.what == "tool-result":
         yield plan.renewal.renew_text(read_whole(file.source))
     elif file.what == "session":
-        yield from _joined(_renewed(plan))
+        yield from _renewed(plan)
         yield b"".join(line + b"\n" for line in plan.added)
     elif file.source.suffix == LINES_SUFFIX:
         yield from _joined(plan.renewal.renew(line.data) for line in _lines(file.source, file.size))
@@ -226,12 +236,12 @@ def _gather(
     own = OwnIds(source.stem if is_session_id(source.stem) else peek.session_named(source, size) or source.stem)
     unfinished: list[bytes] = []
     places = array("q")
-    for line in _lines(source, size, lines, unfinished=unfinished):
-        places.extend([line.offset + start for start in own.read(line.data)])
+    for part in _blocks(source, size, unfinished) if lines is None else _lines(source, size, lines, unfinished=unfinished):
+        places.extend([part.offset + start for start in own.read_lines(part.data)])
     for part in parts:
         if part.path.suffix == LINES_SUFFIX and part.what in ("agent", "other"):
-            for line in _lines(part.path, unfinished=unfinished):
-                own.read(line.data)
+            for block in _blocks(part.path, unfinished=unfinished):
+                own.read_lines(block.data)
         elif part.what == "meta":
             own.read(read_whole(part.path))
         if part.agent is not None and part.agent.layout in _SHARED_LAYOUTS:
@@ -314,28 +324,32 @@ def _added(new_id: str, title: str | None, place: Cut | None, renewal: IdRenewal
 
 def _renewed(plan: ClonePlan) -> Iterator[bytes]:
     """The session's own file in parts of whole lines, with its ids renewed."""
-    renew, places, done = plan.renewal.renew, plan.places, 0
-    by_lines = plan.lines is not None or plan.renewal.goes_by_lines
-    parts = _lines(plan.source, plan.state.size) if by_lines else _blocks(plan.source, plan.state.size)
+    if plan.lines is None and not plan.renewal.goes_by_lines:
+        return _with_places(plan, _blocks(plan.source, plan.state.size))
+    return _joined(_with_places(plan, _lines(plan.source, plan.state.size)))
+
+
+def _with_places(plan: ClonePlan, parts: Iterable[Line]) -> Iterator[bytes]:
+    places, done = plan.places, 0
     for part in parts:
         last = bisect.bisect_left(places, part.offset + len(part.data), done)
         starts = [place - part.offset for place in places[done:last]]
         done = last
         if plan.lines is None or part.number in plan.lines:
-            yield renew(part.data, starts)
+            yield plan.renewal.renew(part.data, starts)
 
 
-def _blocks(path: Path, stop: int) -> Iterator[Line]:
-    """As `_lines`, many lines in one, without the newline at the end."""
-    offset, last = 0, b""
-    for block in read_blocks(path, stop=stop):
-        whole, newline, rest = (last + block).rpartition(b"\n")
-        if newline:
-            yield Line(0, offset, whole)
-            offset += len(whole) + 1
-        last = rest
-    if last and peek.is_object(last):
-        yield Line(0, offset, last)
+def _blocks(path: Path, stop: int | None = None, unfinished: list[bytes] | None = None) -> Iterator[Line]:
+    """As `_lines`, many lines in one, with their newlines."""
+    for offset, block in read_line_blocks(path, stop=stop, block_size=_BLOCK):
+        whole = len(block) if block.endswith(b"\n") else block.rfind(b"\n") + 1
+        last = block[whole:]
+        if whole:
+            yield Line(0, offset, block[:whole])
+        if last and peek.is_object(last):
+            yield Line(0, offset + whole, last + b"\n")
+        elif last and unfinished is not None:
+            unfinished.append(last)
 
 
 def _lines(

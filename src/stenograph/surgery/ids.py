@@ -12,12 +12,13 @@ prompts, queued inputs and logged requests. Content keeps its bytes, except for 
 
 from __future__ import annotations
 
+import bisect
 import hashlib
 import itertools
 import re
 import struct
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -30,6 +31,8 @@ _WHOLE_UUID = re.compile(rb'-(?<=[^\\]"%b{8}-)%b{4}-%b{4}-%b{4}-%b{12}(?=")' % (
 _HEAD, _LENGTH = 8, 36
 #: Where the parent's id begins in a client's line.
 _PARENT = len(b'{"parentUuid":"')
+_BRACKET = re.compile(rb"[\[\]{}]")
+_CLOSING = ord("}")
 _UUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
 # Ids of other forms are known by the member that they are the value of.
 _ID_MEMBER = re.compile(rb'(?:[iI][dD]|[uU]uid)" ?: ?("[^"\\]+")')
@@ -63,6 +66,7 @@ Span = tuple[int, int]
 
 
 _SAID = ("message", "toolUseResult", "content", "rendered", "shape", "result", "forkedFrom")
+_MEMBERS = {name: b'"%b":' % name.encode() for name in (*_SAID, "attachment", "data")}
 
 
 class OwnIds:
@@ -83,16 +87,34 @@ class OwnIds:
 
     def read(self, line: bytes) -> list[int]:
         """Gather the ids that a line makes. Returns where ids are, so that `renew` need not look for them again."""
-        found = _find_uuids(line)
-        uuids = self.uuids
-        if (sure := _sure_places(line, found)) is not None:
-            for start in sure:
-                uuids[line[start : start + _LENGTH]] = None
-            return sure
+        return self._decode(line, _find_uuids(line))
+
+    def read_lines(self, lines: bytes) -> list[int]:
+        """The same for each of many lines."""
+        places: list[int] = []
+        found = _find_uuids(lines)
+        start = at = 0
+        while start < len(lines):
+            if (end := lines.find(b"\n", start)) < 0:
+                end = len(lines)
+            first, at = at, bisect.bisect_left(found, end, at)
+            inside = found[first:at]
+            sure = _sure_places(lines, start, end, inside)
+            if sure is None:
+                line_places = self._decode(lines[start:end], [place - start for place in inside])
+                places += [place + start for place in line_places]
+            else:
+                places += sure
+                for place in sure:
+                    self.uuids[lines[place : place + _LENGTH]] = None
+            start = end + 1
+        return places
+
+    def _decode(self, line: bytes, found: list[int]) -> list[int]:
         envelope = peek_members(line)
         places, references = _places(line, envelope, found)
-        for start in places:
-            uuids[line[start : start + _LENGTH]] = None
+        for place in places:
+            self.uuids[line[place : place + _LENGTH]] = None
         if envelope is not None:
             for value in (envelope.uuid, envelope.parentUuid, envelope.sessionId):
                 if value.__class__ is str and value.encode() not in self.uuids:
@@ -148,16 +170,13 @@ class IdRenewal:
         if starts is None:
             starts = itertools.chain(*_places(line, envelope, _find_uuids(line)))
         get = self.new.get
-        references = self._references(line)
-        if not references and not self._odd:
-            return _with_new_ids(line, starts, get)
         places = [(at, at + _LENGTH, new) for at in starts if (new := get(line[at : at + _LENGTH])) is not None]
         if self._odd and envelope is not None:
             said = _spans(line, envelope, (*_SAID, "attachment", "data"))
             for found in _ID_MEMBER.finditer(line):
                 if (odd := self._odd.get(found[1])) is not None and not _is_inside(said, found.start(1)):
                     places.append((*found.span(1), odd))
-        places += [place for place in references if not _is_in_signed_thinking(line, place[0])]
+        places += [place for place in self._references(line) if not _is_in_signed_thinking(line, place[0])]
         return _replaced(line, places)
 
     def renew_text(self, text: bytes) -> bytes:
@@ -235,42 +254,38 @@ def _find_uuids(line: bytes) -> list[int]:
     return [match.start() - _HEAD for match in _WHOLE_UUID.finditer(line)]
 
 
-def _sure_places(line: bytes, found: list[int]) -> list[int] | None:
+def _sure_places(text: bytes, start: int, end: int, found: list[int]) -> list[int] | None:
     """Those UUIDs of a client's line that are ids, where a look at its bytes is enough; None where it has to be decoded.
 
     What is before the first bracket, or behind the last but one, is a member of the line itself.
     """
-    if line[:13] != b'{"parentUuid"' or line[-1:] != b"}":
+    last = end - 1
+    if not text.startswith(b'{"parentUuid":', start) or text[last] != _CLOSING:
         return None
-    last = len(line) - 1
-    head = line.find(b"{", 1)
-    if (bracket := line.find(b"[", 1, head)) >= 0 or head < 0:
+    parent = start + _PARENT
+    head = text.find(b"{", parent, end)
+    if (bracket := text.find(b"[", parent, head if head >= 0 else last)) >= 0 or head < 0:
         head = bracket if bracket >= 0 else last
-    behind, is_mixed, has_uuid, has_session = 0, False, False, False
-    has_parent = line[13:19] == b":null,"
+    is_mixed = has_uuid = has_session = False
+    has_parent = text.startswith(b"null,", parent - 1)
     # This is most of what a clone costs, hence the comparisons before the call.
-    for start in found:
-        if start > head and not behind:
-            behind = start
-        if line[start - 8 : start] == b'"uuid":"':
+    for place in found:
+        if text[place - 8 : place] == b'"uuid":"':
             has_uuid = True
-        elif line[start - 13 : start] == b'"sessionId":"':
+        elif text[place - 13 : place] == b'"sessionId":"':
             has_session = True
-        elif start == _PARENT:
+        elif place == parent:
             has_parent = True
-        elif _key_before(line, start) in _NOT_OWN:
+        elif _key_before(text, place) in _NOT_OWN:
             is_mixed = True
     # Otherwise an id may be of another form.
     if not (has_uuid and has_session and has_parent):
         return None
-    if behind and (
-        line.find(b"}", behind) < last
-        or line.find(b"{", behind) > 0
-        or line.find(b"[", behind) > 0
-        or line.find(b"]", behind) > 0
-    ):
-        return None
-    return [start for start in found if _key_before(line, start) not in _NOT_OWN] if is_mixed else found
+    if found[-1] > head:
+        behind = found[bisect.bisect_right(found, head)]
+        if _BRACKET.search(text, behind, last):
+            return None
+    return [place for place in found if _key_before(text, place) not in _NOT_OWN] if is_mixed else found
 
 
 def _places(line: bytes, envelope: LineMembers | None, found: list[int]) -> tuple[list[int], list[int]]:
@@ -302,15 +317,13 @@ def _spans(line: bytes, envelope: LineMembers, names: Iterable[str]) -> list[Spa
     for name in names:
         raw = getattr(envelope, name)
         if raw is not ABSENT:
-            start = _place_of(line, name, bytes(raw))
-            spans.append((start, start + len(raw)))
+            value, member = bytes(raw), _MEMBERS[name]
+            # To look for it behind its name is quicker than for many thousand bytes.
+            start = line.find(member) + len(member)
+            if not line.startswith(value, start):
+                start = line.find(value)
+            spans.append((start, start + len(value)))
     return spans
-
-
-def _place_of(line: bytes, name: str, value: bytes) -> int:
-    """Where the value of a member begins. To look for it behind its name is quicker than for many thousand bytes."""
-    start = line.find(b'"%b":' % name.encode()) + len(name) + 3
-    return start if line.startswith(value, start) else line.find(value)
 
 
 def _is_in_signed_thinking(text: bytes, place: int) -> bool:
@@ -327,24 +340,17 @@ def _begins_a_word(text: bytes, start: int, word: bytes) -> bool:
     return not start or text[start - 1] not in _WORD_BYTES
 
 
-def _with_new_ids(line: bytes, starts: Iterable[int], get: Callable[[bytes], bytes | None]) -> bytes:
-    renewed = bytearray(line)
-    for at in starts:
-        end = at + _LENGTH
-        if (new := get(line[at:end])) is not None:
-            renewed[at:end] = new  # as long as the old one
-    return bytes(renewed)
-
-
 def _replaced(text: bytes, places: list[tuple[int, int, bytes]]) -> bytes:
     if not places:
         return text
     parts: list[bytes] = []
     done = 0
     for start, end, new in sorted(places):
-        parts += (text[done:start], new)
+        parts.append(text[done:start])
+        parts.append(new)
         done = end
-    return b"".join([*parts, text[done:]])
+    parts.append(text[done:])
+    return b"".join(parts)
 
 
 def _is_inside(spans: Iterable[Span], place: int) -> bool:
