@@ -27,6 +27,7 @@ from stenograph.releases import NEWEST
 # 5.000 s are bridged by 2.1.325, 5.001 s are not.
 _BRIDGED_GAP = timedelta(seconds=5)
 _NEVER = float("-inf")
+_RULES_LEAF = (CompactBoundaryRecord, LastPromptRecord)
 
 
 def choose_leaf(graph: Graph, release: str = NEWEST) -> int:
@@ -270,11 +271,14 @@ def _apply_last_prompt(graph: Graph, file: GraphFile, reading: Reading, leaf: in
     The chain goes on to the last leaf of the file where that hangs off the named record and stands behind it, behind an explicit
     line too; else it is cut at the named record.
     """
+    records = graph.records
     for node in range(file.last - 1, file.first - 1, -1):
-        record = graph.records[node]
+        record = records[node]
+        if not isinstance(record, _RULES_LEAF):
+            continue
         if isinstance(record, CompactBoundaryRecord):
             return leaf  # what was said before a compaction does not count
-        if not isinstance(record, LastPromptRecord) or not isinstance(record.leafUuid, str):
+        if not isinstance(record.leafUuid, str):
             continue
         named = reading.by_uuid.get(record.leafUuid, NOWHERE)
         if record.leafUuid == ZERO_UUID and not reading.is_rehung:

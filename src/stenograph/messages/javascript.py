@@ -18,12 +18,6 @@ def write_as_sent(holder: Any, habits: MessageHabits, *, keep_numbers: bool = Fa
 
     `keep_numbers` leaves 10000.0 as it is, which a client makes 10000.
     """
-    if holder.__class__ is list:
-        for value in holder:
-            if value.__class__ is not dict or not all(map(_is_ascii, value.values())) or not all(map(str.isascii, value)):
-                break
-        else:
-            return
     if holder.__class__ is dict and habits.replaces_surrogates and not all(map(str.isascii, holder)):
         members = [(without_halves(key), value) for key, value in holder.items()]
         holder.clear()
@@ -31,17 +25,14 @@ def write_as_sent(holder: Any, habits: MessageHabits, *, keep_numbers: bool = Fa
     for key, value in holder.items() if holder.__class__ is dict else enumerate(holder):
         kind = value.__class__
         if kind is str:
-            if habits.replaces_surrogates and not value.isascii():
+            if not value.isascii() and habits.replaces_surrogates:
                 holder[key] = without_halves(value)
         elif kind is dict or kind is list:
-            write_as_sent(value, habits, keep_numbers=keep_numbers)
+            if value:
+                write_as_sent(value, habits, keep_numbers=keep_numbers)
         elif kind is float or (kind is int and not -_EXACT <= value <= _EXACT):
             double = _double(value)
             holder[key] = value if keep_numbers and double is not None else double
-
-
-def _is_ascii(value: Any) -> bool:
-    return value.__class__ is str and value.isascii()
 
 
 def _double(number: float) -> float | int | None:

@@ -49,7 +49,8 @@ def merge(pieces: list[Piece], habits: MessageHabits) -> list[Message]:
     if reminders is not None:
         messages.append(_said(reminders))
     for message in messages:
-        _glue(message, habits)
+        if message.words:
+            _glue(message, habits)
     if habits.moves_calls_back:
         for message in messages:
             in_lines = len(message.nodes) > 1 or habits.moves_calls_back_in_a_line

@@ -58,7 +58,8 @@ def messages_of(selection: Selection, release: str, *, keep_numbers: bool = Fals
             if piece.role == "system" and wraps_system(model):
                 piece.blocks = [text_block(wrapped(block["text"])) for block in piece.blocks]
             for blocks in (piece.blocks, *piece.more):
-                write_as_sent(blocks, habits, keep_numbers=keep_numbers)
+                for block in blocks:
+                    write_as_sent(block, habits, keep_numbers=keep_numbers)
             pieces.append(piece)
             if piece.role == "user" and not piece.blocks:
                 left.append(Omission(node, "46: an empty prompt", is_skipped=habits.skips_empty_prompts))

@@ -70,7 +70,9 @@ def select(graph: Graph, release: str, habits: MessageHabits) -> Selection:
         return Selection(graph, [], left=left, refused="57: the last record has no time")
     if habits.hangs_on_loops and any(_closes_loop(graph, node) for node in chain):
         return Selection(graph, [], left=left, refused="25: a loop of parents")
-    place = max((place for place, node in enumerate(chain) if isinstance(graph.records[node], CompactBoundaryRecord)), default=-1)
+    records = graph.records
+    boundaries = [place for place, node in enumerate(chain) if isinstance(records[node], CompactBoundaryRecord)]
+    place = boundaries[-1] if boundaries else -1
     left += [Omission(node, "48: before the last compaction") for node in chain[: max(place, 0)]]
     nodes = siblings_of(graph, chain, release) if habits.recovers_siblings else chain
     before: list[int] = []

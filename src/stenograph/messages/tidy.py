@@ -128,7 +128,7 @@ def settle_references(pieces: list[Piece], habits: MessageHabits) -> None:
     if known is None:
         return
     for piece in pieces:
-        if piece.role != "user" or piece.is_string or not any(_has_reference(block) for block in piece.blocks):
+        if piece.role != "user" or piece.is_string or not any(map(_has_reference, piece.blocks)):
             continue
         if any(_names_others(block, known) for block in piece.blocks):
             piece.blocks = _without_all(piece.blocks, known, _GONE, habits)
@@ -147,7 +147,8 @@ def _kind(part: Any) -> Any:
 
 
 def _has_reference(block: Block) -> bool:
-    return any(_kind(part) == "tool_reference" for part in _parts(block) or [])
+    parts = _parts(block)
+    return bool(parts) and any(_kind(part) == "tool_reference" for part in parts)
 
 
 def _names_others(block: Block, known: frozenset[str]) -> bool:

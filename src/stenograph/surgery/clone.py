@@ -236,8 +236,8 @@ def _gather(
     own = OwnIds(source.stem if is_session_id(source.stem) else peek.session_named(source, size) or source.stem)
     unfinished: list[bytes] = []
     places = array("q")
-    for part in _blocks(source, size, unfinished) if lines is None else _lines(source, size, lines, unfinished=unfinished):
-        places.extend([part.offset + start for start in own.read_lines(part.data)])
+    for block in _blocks(source, size, unfinished) if lines is None else _lines(source, size, lines, unfinished=unfinished):
+        places.extend([block.offset + start for start in own.read_lines(block.data)])
     for part in parts:
         if part.path.suffix == LINES_SUFFIX and part.what in ("agent", "other"):
             for block in _blocks(part.path, unfinished=unfinished):
