@@ -9,7 +9,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from stenograph.messages.habits import MessageHabits
-from stenograph.messages.pieces import OWN_WORDS, Block, Piece, PiecePlace, text_block, wrapped
+from stenograph.messages.pieces import IN_TURN, OWN_WORDS, Block, Piece, PiecePlace, text_block, wrapped
 
 _TEXTS = ("text", OWN_WORDS)  # no set: a type may be anything
 
@@ -64,7 +64,7 @@ def _settled(pieces: list[Piece]) -> list[Piece]:
     settled: list[Piece] = []
     asides: list[Piece] = []
     for piece in reversed(pieces):
-        if piece.place is not PiecePlace.IN_TURN:
+        if piece.place is not IN_TURN:
             asides.append(piece)
             continue
         if asides and (piece.role == "assistant" or piece.begins_with_result):

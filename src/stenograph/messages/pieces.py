@@ -55,6 +55,10 @@ class PiecePlace(Enum):
     QUEUED = "behind other attachments"
 
 
+#: Most pieces by far; by a name of its own, because in Python 3.11 looking up a member of an enum takes as long as a short call.
+IN_TURN = PiecePlace.IN_TURN
+
+
 class Piece(Struct):
     """What one record adds: a message, or the part of one that its neighbours belong to as well."""
 
@@ -64,7 +68,7 @@ class Piece(Struct):
     # Of an assistant's lines: the response they belong to, and who gave it.
     message_id: str = ""
     model: str = ""
-    place: PiecePlace = PiecePlace.IN_TURN
+    place: PiecePlace = IN_TURN
     # Words that an attachment has besides: each would be a message of its own.
     more: list[list[Block]] = field(default_factory=list)
     # The record's content was a string.

@@ -148,7 +148,7 @@ def _kind(part: Any) -> Any:
 
 def _has_reference(block: Block) -> bool:
     parts = _parts(block)
-    return bool(parts) and any(_kind(part) == "tool_reference" for part in parts)
+    return parts is not None and any(_kind(part) == "tool_reference" for part in parts)
 
 
 def _names_others(block: Block, known: frozenset[str]) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from stenograph.messages.habits import MessageHabits, Orphan, Unanswered
 from stenograph.messages.merge import Message
-from stenograph.messages.pieces import Block, Omission, Piece, PiecePlace, text_block
+from stenograph.messages.pieces import IN_TURN, Block, Omission, Piece, text_block
 
 MISSING = "[Tool result missing due to internal error]"
 INTERRUPTED = (
@@ -105,7 +105,7 @@ def _cut_off(pieces: list[Piece]) -> set[Any]:
 
 def _cut_off_responses(pieces: list[Piece], last_response: str) -> set[str]:
     ids = {last_response}
-    turns = [piece for piece in pieces if piece.place is PiecePlace.IN_TURN and not piece.is_unsent and not piece.is_note]
+    turns = [piece for piece in pieces if piece.place is IN_TURN and not piece.is_unsent and not piece.is_note]
     if not turns or not turns[-1].has_result:
         return ids
     for piece in reversed(turns):
@@ -121,7 +121,7 @@ def _last_response(pieces: list[Piece]) -> tuple[str] | None:
     for piece in reversed(pieces):
         if piece.role == "assistant":
             return None if piece.is_unsent else (piece.message_id,)
-        if piece.place is PiecePlace.IN_TURN and _has_words(piece):
+        if piece.place is IN_TURN and _has_words(piece):
             return None
     return None
 
@@ -160,6 +160,7 @@ def pair(messages: list[Message], habits: MessageHabits) -> list[Message]:
     seen: set[Any] = set()
     uses: list[Any] = []
     has_answer = False
+    answers_missing = habits.unanswered_sibling is Unanswered.ERROR_RESULT
     for place, message in enumerate(messages):
         if message.role == "assistant":
             has_answer = True
@@ -172,7 +173,7 @@ def pair(messages: list[Message], habits: MessageHabits) -> list[Message]:
                     _drop_repeated(message, seen)
                     uses = _ids(message.content, "tool_use", "id")
             paired.append(message)
-            if uses and habits.unanswered_sibling is Unanswered.ERROR_RESULT:
+            if uses and answers_missing:
                 _answer_missing(paired, uses, messages[place + 1] if place + 1 < len(messages) else None)
         elif message.role == "user" and not message.is_string:
             kept = _results(message.content, uses, habits, is_first=not has_answer)

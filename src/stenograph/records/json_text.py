@@ -104,13 +104,17 @@ def to_text(value: Any) -> bytes:
 
 def _is_plain(value: Any) -> bool:
     """Whether msgspec writes it as it is: it would make null of infinity, base64 of bytes and arrays of sets."""
-    if value is None or value.__class__ in (str, bool, int):
+    kind = value.__class__
+    if kind is dict:
+        for name, each in value.items():
+            if name.__class__ is not str or (each.__class__ is not str and not _is_plain(each)):
+                return False
         return True
-    if value.__class__ is float:
+    if kind is list:
+        return all(each.__class__ is str or _is_plain(each) for each in value)
+    if kind is float:
         return isfinite(value)
-    if value.__class__ is dict:
-        return all(name.__class__ is str and _is_plain(each) for name, each in value.items())
-    return value.__class__ is list and all(map(_is_plain, value))
+    return value is None or kind is str or kind is bool or kind is int
 
 
 def _write_odd_numbers(value: Any) -> str:

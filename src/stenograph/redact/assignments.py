@@ -9,10 +9,11 @@ repeats few characters. Without digits it can't be distinguished from a name in 
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from math import log2
 
-from stenograph.redact.names import NameKind, compiled, name_kind
+from stenograph.redact.names import AUTHORIZATION, CERTAIN, COOKIE, LIKELY, OTHER, NameKind, compiled, name_kind
 
 #: What names hold, in small letters, capitals and mixed. Most are without their first letter, which may be either.
 NAME_LITERALS = (
@@ -84,17 +85,15 @@ _SHAPE = dict.fromkeys(range(128), " ") | {
 }
 
 
-def find_assigned(text: str, place: int) -> tuple[int, int] | None:
-    """The secret that is assigned to the name around a place, if there is one."""
-    to_value = compiled(TO_VALUE).match(text, place)
-    if to_value is None:
-        return None
+def find_assigned(to_value: re.Match[str]) -> tuple[int, int] | None:
+    """The secret behind a match of `TO_VALUE`, if the name around it makes one of what is there."""
+    text, place = to_value.string, to_value.start()
     _, close, sign, blank, quote = to_value.groups()
     before = text[max(0, place - _LONGEST_NAME) : place]
     begins = len(before.rstrip(_NAME_CHARACTERS))
     name = before[begins:].lstrip() + text[place : to_value.end(1)]
     kind = name_kind(name)
-    if kind is not NameKind.CERTAIN and kind is not NameKind.LIKELY:
+    if kind is not CERTAIN and kind is not LIKELY:
         return None
     name, outside, start = name.rpartition(" ")[2], before[begins - 1 : begins], to_value.end()
     sign = ":" if sign.endswith(":") else sign.strip()
@@ -117,14 +116,14 @@ def _is_assigned(kind: NameKind, name: str, around: tuple[str, str, str, str, st
     """Whether a value is a secret. `around`: before the name, after it, the sign, the blank and the quote before the value."""
     outside, close, sign, blank, quote = around
     if name.startswith("--") or (sign == ">" and outside == "<") or (in_quotes and close and sign == ":"):
-        return _looks_random(kind, value) or (kind is NameKind.CERTAIN and _mixes(value))
+        return _looks_random(kind, value) or (kind is CERTAIN and _mixes(value))
     if sign == ">" or (sign == outside == ":" and not close and not blank):  # a comparison, a part of a resource's name
         return False
     if sign in ("", ","):
         return in_quotes == bool(sign) and len(value) >= _LEAST_IN_PROSE and _looks_random(kind, value, _SWITCHES_IN_PROSE)
     if in_quotes:
         has_symbol = not _SYMBOLS.isdisjoint(value)
-        return _looks_random(kind, value) or (kind is NameKind.CERTAIN and has_symbol and _mixes(value))
+        return _looks_random(kind, value) or (kind is CERTAIN and has_symbol and _mixes(value))
     if quote or not blank:
         return _looks_random(kind, value)
     # It may be a name in code; in a file of settings there is no blank before it.
@@ -144,21 +143,21 @@ def secret_part(name: str, value: str) -> tuple[int, int] | None:
     """
     parents, _, own = name.rpartition("/")
     kind = name_kind(own)
-    if kind is NameKind.OTHER and parents:
-        kind = NameKind.LIKELY
-    if kind is NameKind.OTHER or not value:
+    if kind is OTHER and parents:
+        kind = LIKELY
+    if kind is OTHER or not value:
         return None
-    if kind in (NameKind.AUTHORIZATION, NameKind.COOKIE):
-        match = compiled(_CREDENTIAL if kind is NameKind.AUTHORIZATION else _COOKIES).match(value)
+    if kind in (AUTHORIZATION, COOKIE):
+        match = compiled(_CREDENTIAL if kind is AUTHORIZATION else _COOKIES).match(value)
         if match:
             return match.span("secret")
-    is_secret = is_literal(value) if kind is NameKind.CERTAIN else _looks_random(kind, value)
+    is_secret = is_literal(value) if kind is CERTAIN else _looks_random(kind, value)
     return (0, len(value)) if is_secret else None
 
 
 def looks_random(value: str) -> bool:
     """Whether a value that has no name could hardly be anything but a secret."""
-    return _looks_random(NameKind.LIKELY, value, _SWITCHES_IN_PROSE)
+    return _looks_random(LIKELY, value, _SWITCHES_IN_PROSE)
 
 
 def entropy(value: str) -> float:
@@ -170,7 +169,7 @@ def entropy(value: str) -> float:
 @lru_cache(4096)  # one secret is often repeated
 def _looks_random(kind: NameKind, value: str, least_switches: int = 1) -> bool:
     if len(value) == _UUID_LENGTH and compiled(_UUID).match(value):
-        return kind is NameKind.CERTAIN
+        return kind is CERTAIN
     shape = value.translate(_SHAPE)
     if shape.count("a0") + shape.count("0a") < least_switches:
         return False

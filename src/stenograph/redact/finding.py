@@ -129,13 +129,15 @@ def _find(text: str, hits: list[_Hit]) -> list[_Found]:
     prefilter = _prefilter()
     if not hits and not prefilter.dots.search(text):
         return []
-    places: dict[int, list[int]] = defaultdict(list)
+    places_of: dict[int, list[int]] = defaultdict(list)
     for literal, place, _ in hits:
+        places_of[literal].append(place)
+    places: dict[int, list[int]] = {}
+    for literal, at in places_of.items():
         for number in prefilter.rules_of[literal]:
-            places[number].append(place)
-    for match in prefilter.dots.finditer(text):
-        for number in prefilter.dotted:
-            places[number].append(match.start())
+            places[number] = sorted(places[number] + at) if number in places else at
+    if dots := [match.start() for match in prefilter.dots.finditer(text)]:
+        places |= dict.fromkeys(prefilter.dotted, dots)
     last_cut = 0 if "…" in text or "..." in text else len(text) - _LONGEST_CUT
     return [(start, -end, number) for number, at in places.items() for start, end in RULES[number].find(text, at, last_cut)]
 
@@ -195,8 +197,11 @@ class Masker:
             return text
         parts: list[str] = []
         place = 0
+        placeholders = self._placeholders
         for start, end, number in spans:
-            parts += (text[place:start], self._placeholder(text[start:end], number))
+            secret = text[start:end]
+            parts.append(text[place:start])
+            parts.append(placeholders.get(secret) or self._placeholder(secret, number))
             place = end
         self.count += len(spans)
         parts.append(text[place:])
@@ -211,11 +216,9 @@ class Masker:
         return mask_json(value, self.mask)
 
     def _placeholder(self, secret: str, number: int) -> str:
-        known = self._placeholders.get(secret)
-        if known is None:
-            name = _NAMES[number]
-            known = self._placeholders[secret] = f"[{name}:{self._mark(secret, name)}]"
-        return known
+        name = _NAMES[number]
+        self._placeholders[secret] = placeholder = f"[{name}:{self._mark(secret, name)}]"
+        return placeholder
 
     def _mark(self, secret: str, name: str) -> str:
         if self._key is not None:

@@ -24,6 +24,9 @@ class NameKind(StrEnum):
     COOKIE = "cookie"
 
 
+# By names of their own: in Python 3.11 looking a member up costs as much as a short match of a regular expression.
+OTHER, LIKELY, CERTAIN, AUTHORIZATION, COOKIE = NameKind
+
 _KINDS_OF_KEY = ("api", "private", "access", "secret", "auth", "signing", "encryption", "master", "account", "service", "deploy")
 _CERTAIN = (
     *("password", "passwd", "passphrase", "passcode", "pwd", "secret", "credential", "credentials", "creds", "mnemonic"),
@@ -81,27 +84,27 @@ def name_kind(name: str) -> NameKind:
         name = name[: suffix.start()]
     plain = name.lower().translate(_MARKS)
     if plain.endswith("authorization"):
-        return NameKind.AUTHORIZATION
+        return AUTHORIZATION
     if plain.endswith("cookie"):
-        return NameKind.COOKIE
+        return COOKIE
     if plain.endswith(_CERTAIN):
-        return NameKind.CERTAIN
+        return CERTAIN
     if plain.endswith("token"):
-        return NameKind.OTHER if plain.endswith(_HARMLESS_TOKENS) else NameKind.LIKELY
+        return OTHER if plain.endswith(_HARMLESS_TOKENS) else LIKELY
     return _kind_by_words(name.rpartition(" ")[2])
 
 
 def _kind_by_words(name: str) -> NameKind:
     *before, last = map(str.lower, compiled(_BETWEEN_WORDS).split(name))
     if last == "pass" and before:
-        return NameKind.CERTAIN
+        return CERTAIN
     is_likely = (
         last in ("auth", "jwt", "pass")
         or (last == "pat" and before)
         or (name.isupper() and last == "key" and before and before[-1] not in _HARMLESS_KEYS)
         or (name.isupper() and last not in _ABOUT and not _INSIDE.isdisjoint(before))
     )
-    return NameKind.LIKELY if is_likely else NameKind.OTHER
+    return LIKELY if is_likely else OTHER
 
 
 def member_names(members: dict[str, Any], name: str) -> list[str]:
@@ -124,10 +127,10 @@ def item_names(items: Sequence[Any], name: str) -> list[str]:
     names = [""]
     for item in items[:-1]:
         said = _judged(item) if isinstance(item, str) and compiled(_NAME).match(item) else ""
-        is_sure = said.startswith("-") or name_kind(said) in (NameKind.AUTHORIZATION, NameKind.COOKIE)
+        is_sure = said.startswith("-") or name_kind(said) in (AUTHORIZATION, COOKIE)
         names.append(said if is_sure or not said else f"{said}/")
     return names if items else []
 
 
 def _judged(name: str) -> str:
-    return name if len(name) <= _LONGEST_NAME and name_kind(name) is not NameKind.OTHER else ""
+    return name if len(name) <= _LONGEST_NAME and name_kind(name) is not OTHER else ""

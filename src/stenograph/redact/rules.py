@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import partial
+from itertools import repeat
 from typing import NamedTuple
 
 from stenograph.redact.assignments import NAME_LITERALS, TO_VALUE, find_assigned, is_literal, looks_random
@@ -30,8 +30,8 @@ class SecretRule(NamedTuple):
     begun: str = ""
     #: Has the last word on what matched.
     is_secret: Callable[[re.Match[str]], bool] | None = None
-    #: Finds the secret at a place instead of the expression, which then only finds the places worth a look.
-    finder: Callable[[str, int], tuple[int, int] | None] | None = None
+    #: Finds the secret behind what matched.
+    finder: Callable[[re.Match[str]], tuple[int, int] | None] | None = None
 
     def find(self, text: str, places: list[int], last_cut: int) -> Iterator[tuple[int, int]]:
         """The secrets of a text whose literals are at these places. `last_cut`: none before it can be cut off.
@@ -40,34 +40,39 @@ class SecretRule(NamedTuple):
         """
         is_dense = len(places) * _DENSE > len(text)
         if self.finder:
-            if is_dense:
-                # There is a digit in every value that a name makes a secret.
-                if not compiled("[0-9]").search(text, places[0]):
-                    return
-                places = [match.start() for match in compiled(self.expression).finditer(text, places[0])]
-            yield from self._at_places(self.finder, text, places)
+            # There is a digit in every value that a name makes a secret.
+            if not is_dense or compiled("[0-9]").search(text, places[0]):
+                yield from self._find_behind(self.finder, text, places, is_dense)
         elif is_dense:
             yield from self._search(self.expression, text, places[0])
             if self.begun and places[-1] >= last_cut:
                 yield from self._search(self.begun + _CUT_OFF, text, max(places[0], last_cut))
         else:
-            yield from self._at_places(partial(self._match, last_cut), text, places)
+            yield from self._match(text, places, last_cut)
 
-    def _at_places(
-        self, find: Callable[[str, int], tuple[int, int] | None], text: str, places: list[int]
+    def _find_behind(
+        self, find: Callable[[re.Match[str]], tuple[int, int] | None], text: str, places: list[int], is_dense: bool
     ) -> Iterator[tuple[int, int]]:
+        pattern = compiled(self.expression)
         inside = 0
-        for place in places:
+        for match in pattern.finditer(text, places[0]) if is_dense else map(pattern.match, repeat(text), places):
             # What is inside a secret of the same rule is part of it, but a literal may begin in one and end behind it.
-            if place >= inside and (span := find(text, place)):
+            if match is not None and match.start() >= inside and (span := find(match)):
                 inside = span[1] - _LONGEST_LITERAL
                 yield span
 
-    def _match(self, last_cut: int, text: str, place: int) -> tuple[int, int] | None:
-        match = compiled(self.expression).match(text, place)
-        if match is None and self.begun and place >= last_cut:
-            match = compiled(self.begun + _CUT_OFF).match(text, place)
-        return match.span(match.lastgroup or 0) if match and (not self.is_secret or self.is_secret(match)) else None
+    def _match(self, text: str, places: list[int], last_cut: int) -> Iterator[tuple[int, int]]:
+        inside = 0
+        for place in places:
+            if place < inside:
+                continue
+            match = compiled(self.expression).match(text, place)
+            if match is None and self.begun and place >= last_cut:
+                match = compiled(self.begun + _CUT_OFF).match(text, place)
+            if match and (not self.is_secret or self.is_secret(match)):
+                span = match.span(match.lastgroup or 0)
+                inside = span[1] - _LONGEST_LITERAL
+                yield span
 
     def _search(self, expression: str, text: str, start: int) -> Iterator[tuple[int, int]]:
         pattern = compiled(f"(?={'|'.join(map(re.escape, self.literals))}){expression}")
@@ -157,14 +162,14 @@ RULES = (
     _rule(
         "groq-key",
         "gsk_",
-        rf"{_WORD_STARTS}gsk_{_HAS_DIGIT}[A-Za-z0-9]{{32,}}+",
+        rf"{_WORD_STARTS}gsk_(?=[A-Za-z0-9]{{32}}){_HAS_DIGIT}[A-Za-z0-9]{{32,}}+",
         "Groq, API keys",
         rf"{_WORD_STARTS}gsk_{_HAS_DIGIT}[A-Za-z0-9]{{4,31}}",
     ),
     _rule(
         "xai-key",
         "xai-",
-        rf"{_WORD_STARTS}xai-{_HAS_DIGIT}[A-Za-z0-9]{{40,}}+",
+        rf"{_WORD_STARTS}xai-(?=[A-Za-z0-9]{{40}}){_HAS_DIGIT}[A-Za-z0-9]{{40,}}+",
         "xAI, API keys",
         rf"{_WORD_STARTS}xai-{_HAS_DIGIT}[A-Za-z0-9]{{8,39}}",
     ),
@@ -476,7 +481,7 @@ RULES = (
         "command-password",
         (" -u", "--user"),
         "curl: -u, --user",
-        r"(?: -u|--user)[ =]?[\"'\\]{0,3}[^\s:\"'\\$]{1,64}:(?P<secret>(?![$<{*%])[^\s\"'\\]{4,128}+)",
+        r"(?: -u|--user)[ =]?[\"'\\]{0,3}[^\s:\"'\\$]{1,64}+:(?P<secret>(?![$<{*%])[^\s\"'\\]{4,128}+)",
         is_secret=lambda match: (
             is_literal(match["secret"]) and "curl" in match.string[max(0, match.start() - 300) : match.start()]
         ),

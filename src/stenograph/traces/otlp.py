@@ -171,7 +171,8 @@ def _add_attributes(parts: list[bytes], tag: bytes, attributes: Attributes) -> N
             head = _encode_key(key) + _PAIR_VALUE + _varint(len(encoded))
             parts += (tag, _varint(len(head) + len(encoded)), head, encoded)
         elif len(value) <= _RECURRING:
-            parts += (tag, _encode_text_pair(key, value))
+            parts.append(tag)
+            parts.append(_encode_text_pair(key, value))
         else:
             # Joined once, with all others: it may be megabytes.
             content = _utf8(value)

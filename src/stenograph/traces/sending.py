@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from stenograph.config import Destination, SpanLayout, TraceConfig
 from stenograph.disk import read_slice
 from stenograph.errors import ConfigError, DeliveryError, DiskError
+from stenograph.records import gc_paused
 from stenograph.redact import Masker
 from stenograph.sessions import as_unreadable
 from stenograph.traces.delivery import Delivery, Sender, deliver
@@ -106,7 +107,8 @@ class SessionSender:
 
         A subagent's unreadable file is a failure in the result, and is tried again with the next send.
         """
-        parts = [*self._send_waiting(path, closing), *self._send_new(path, closing)]
+        with gc_paused():
+            parts = [*self._send_waiting(path, closing), *self._send_new(path, closing)]
         sent = sum(parts, Sent())
         if parts:
             self._state.note_unread(self._name, path, sent.failures)

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     )
     from stenograph.views.pages.blame import blame_page
     from stenograph.views.pages.changing import (
-        FileSizePage,
         PurgePage,
         RemovalsPage,
         clone_page,
@@ -68,7 +67,7 @@ if TYPE_CHECKING:
         messages_page,
         resume_page,
     )
-    from stenograph.views.pages.page import Document, FindingPage, Page
+    from stenograph.views.pages.page import Document, FileSizePage, FindingPage, Page
     from stenograph.views.pages.picker import PickerPage, picker_page, preview_page
     from stenograph.views.pages.record_schema import release_schema_page, schema_diff_page, schema_page
     from stenograph.views.pages.records import RecordPage, RecordsPage, record_page, records_page
@@ -182,7 +181,7 @@ _MODULES = {
     "markdown": "render_markdown",
     "masking": "mask_page",
     "pages.archive": "ArchiveInstallPage ArchivePage archive_page expiring_page hook_page keep_page timer_page",
-    "pages.changing": "FileSizePage PurgePage RemovalsPage clone_page purge_page removal_page removals_page rename_page tag_page",
+    "pages.changing": "PurgePage RemovalsPage clone_page purge_page removal_page removals_page rename_page tag_page",
     "pages.check": "CheckPage ResumabilityPage check_page",
     "pages.comparison": "comparison_page",
     "pages.doctor": (
@@ -197,7 +196,7 @@ _MODULES = {
     "pages.home": "HomeQuery LivePage ViewerHomePage home_page tape_letters",
     "pages.inventory": "inventory_page",
     "pages.messages": "LostPage MessagesPage ResumePage explained_page lost_page message_pages messages_page resume_page",
-    "pages.page": "Document FindingPage Page",
+    "pages.page": "Document FileSizePage FindingPage Page",
     "pages.picker": "PickerPage picker_page preview_page",
     "pages.record_schema": "release_schema_page schema_diff_page schema_page",
     "pages.records": "RecordPage RecordsPage record_page records_page",

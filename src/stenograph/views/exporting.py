@@ -19,8 +19,8 @@ from stenograph.sessions import Follower, Update, describe, session_at
 from stenograph.turns import steps
 from stenograph.views.encode import encode_page
 from stenograph.views.masking import mask_page
-from stenograph.views.pages.changing import FileSizePage
 from stenograph.views.pages.export import ExportedMetadata, ExportedStep, ExportPage, exported_status, exported_step
+from stenograph.views.pages.page import FileSizePage
 
 if TYPE_CHECKING:
     from stenograph.family import SessionFile

@@ -10,8 +10,7 @@ from stenograph.archive import ExpiringSession, KeepReport, KeptTotals, Retentio
 from stenograph.client_settings import SettingsChange
 from stenograph.redact import Masker
 from stenograph.sessions import SessionInfo
-from stenograph.views.pages.changing import CommandLine
-from stenograph.views.pages.page import Document, FindingPage, Page, finding_pages
+from stenograph.views.pages.page import CommandLine, Document, FindingPage, Page, finding_pages
 
 
 class KeptPage(Page, frozen=True):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TypeAlias
 
 from stenograph.archive import Entry, LabelChange, Removal
 from stenograph.family import SessionFile
@@ -13,24 +12,7 @@ from stenograph.redact import Masker
 from stenograph.surgery import ClonePlan
 from stenograph.traces import Purge
 from stenograph.views.masking import mask_page
-from stenograph.views.pages.page import Document, Page
-
-#: Words of a command -> the line that a user can paste: this program, with the homes and config file of this run.
-CommandLine: TypeAlias = Callable[..., str]
-
-
-class FileSizePage(Page, frozen=True):
-    """A file and how large it is."""
-
-    path: str
-    size: int
-
-
-class BeforeAfterPage(Page, frozen=True):
-    """A number before and after a change."""
-
-    before: int
-    after: int
+from stenograph.views.pages.page import CommandLine, Document, FileSizePage, Page
 
 
 def file_sizes(sizes: Mapping[Path, int]) -> tuple[FileSizePage, ...]:

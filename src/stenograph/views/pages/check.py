@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from stenograph.check import DAMAGE, DRIFT, CheckReport, DamageFinding, DriftFinding, Resumability
-from stenograph.views.pages.changing import CommandLine
+from typing import TYPE_CHECKING
+
+from stenograph.check import DAMAGE, DRIFT
 from stenograph.views.pages.messages import SaidPage, said_page
-from stenograph.views.pages.page import Document, FindingPage, Page, finding_pages
+from stenograph.views.pages.page import CommandLine, Document, FindingPage, Page, finding_pages
+
+if TYPE_CHECKING:
+    from stenograph.check import CheckReport, DamageFinding, DriftFinding, Resumability
 
 
 class DriftPage(FindingPage, frozen=True):

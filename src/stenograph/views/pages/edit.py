@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 
 from stenograph.surgery import Attempt, EditEffect, LossChange, Plan, Preview, ReleaseOutcome, of_newest, preview
-from stenograph.views.pages.changing import BeforeAfterPage, CommandLine, FileSizePage, file_sizes
+from stenograph.views.pages.changing import file_sizes
 from stenograph.views.pages.messages import LossPage, SaidPage, said_page
-from stenograph.views.pages.page import Document, Page
+from stenograph.views.pages.page import BeforeAfterPage, CommandLine, Document, FileSizePage, Page
 
 
 class EditStepPage(Page, frozen=True):

@@ -8,8 +8,7 @@ from typing import Any
 from stenograph.inputs import Status
 from stenograph.redact import Mask, mask_json
 from stenograph.turns import Step
-from stenograph.views.pages.changing import FileSizePage
-from stenograph.views.pages.page import Document, Page, utc
+from stenograph.views.pages.page import Document, FileSizePage, Page, utc
 
 #: Our words for how a session is, in seed 000's.
 _STATUS = {Status.RUNNING: "running", Status.DONE: "completed", Status.INTERRUPTED: "cancelled", Status.FAILED: "error"}

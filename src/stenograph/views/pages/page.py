@@ -6,15 +6,18 @@ A string after a field is its documentation: it goes into the JSON Schema and do
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
 if TYPE_CHECKING:
     from stenograph.disk import Finding
     from stenograph.turns import Tokens
+
+#: Words of a command -> the line that a user can paste: this program, with the homes and config file of this run.
+CommandLine: TypeAlias = Callable[..., str]
 
 
 class Page(Struct, frozen=True, forbid_unknown_fields=True):
@@ -26,6 +29,20 @@ class Document(Page, frozen=True, tag_field="schema"):
 
     The version rises when a member is removed, renamed or changes its meaning, not when one is added.
     """
+
+
+class FileSizePage(Page, frozen=True):
+    """A file and how large it is."""
+
+    path: str
+    size: int
+
+
+class BeforeAfterPage(Page, frozen=True):
+    """A number before and after a change."""
+
+    before: int
+    after: int
 
 
 class FindingPage(Page, frozen=True):

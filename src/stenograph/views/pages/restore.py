@@ -7,8 +7,7 @@ from pathlib import Path
 
 from stenograph.archive import Entry, RestorePlan, kept_title
 from stenograph.redact import mask
-from stenograph.views.pages.changing import CommandLine
-from stenograph.views.pages.page import Document, Page
+from stenograph.views.pages.page import CommandLine, Document, Page
 
 
 class RestoredFilePage(Page, frozen=True):

@@ -27,8 +27,7 @@ from stenograph.traces import (
     notes_on,
     waiting_events,
 )
-from stenograph.views.pages.changing import CommandLine
-from stenograph.views.pages.page import Document, FindingPage, Page
+from stenograph.views.pages.page import CommandLine, Document, FindingPage, Page
 
 
 class DestinationPage(Page, frozen=True):

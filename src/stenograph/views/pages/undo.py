@@ -13,8 +13,7 @@ from stenograph.archive import Archive, Entry, JournaledFile, Recovery, Undone
 from stenograph.errors import StenographError
 from stenograph.redact import Mask, Masker, as_is, mask
 from stenograph.views.masking import mask_page
-from stenograph.views.pages.changing import BeforeAfterPage, CommandLine
-from stenograph.views.pages.page import Document, FindingPage, Page, finding_pages
+from stenograph.views.pages.page import BeforeAfterPage, CommandLine, Document, FindingPage, Page, finding_pages
 
 
 class UndoneFilePage(Page, frozen=True):
