@@ -140,6 +140,42 @@ def test_ctrl_z_suspends_and_fg_goes_on(tmp_path: Path, program: Path | None) ->
         terminal.wait_for("Hello there.")
 
 
+def notified(folder: Path) -> list[tuple[str, str]]:
+    path = folder / "notified"
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return [(said["message"], said["notification_type"]) for said in map(json.loads, filter(None, lines))]
+
+
+def settle_notifications(folder: Path) -> None:
+    hook = {"type": "command", "command": f"(cat; echo) >> {folder / 'notified'}"}
+    (folder / "home" / ".claude").mkdir(parents=True)
+    settings = {"hooks": {"Notification": [{"hooks": [hook]}]}}
+    (folder / "home" / ".claude" / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
+
+
+def test_hooks_hear_of_a_question_that_is_not_answered_at_once(tmp_path: Path, program: Path | None) -> None:
+    settle_notifications(tmp_path)
+    steps = [say(tool("Bash", command="touch made", description="Make it")), say(text("Made."))]
+    with console(tmp_path, {"make": steps}, "--permission-mode", "default", program=program) as (terminal, _):
+        enter(terminal, cue("make", "Make it."))
+        terminal.wait_for(re.compile(r"1\W+Yes"))
+        assert notified(tmp_path) == []
+        terminal.wait_until(lambda: notified(tmp_path) or None, "a notification")
+        assert notified(tmp_path) == [("Claude needs your permission", "permission_prompt")]
+        terminal.press("1")
+        terminal.wait_for("Made.")
+
+
+@pytest.mark.full
+def test_hooks_hear_that_nothing_is_typed_for_a_minute(tmp_path: Path, program: Path | None) -> None:
+    settle_notifications(tmp_path)
+    with console(tmp_path, {"one": [say(text("Hello."))]}, program=program) as (terminal, _):
+        enter(terminal, cue("one", "Hi."))
+        terminal.wait_for("Hello.")
+        terminal.wait_until(lambda: notified(tmp_path) or None, "a notification", 75)
+    assert notified(tmp_path) == [("Claude is waiting for your input", "idle_prompt")]
+
+
 def test_handover_opens_the_client_in_the_same_terminal_and_comes_back(tmp_path: Path, client: Client, need: Need) -> None:
     need_tmux(need)
     scenes = {name: [say(text(f"Answer {name}."))] for name in "abc"}

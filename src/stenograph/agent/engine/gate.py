@@ -21,6 +21,9 @@ from stenograph.agent.permissions.policy import BY_RULE, NOT_GRANTED, Permission
 from stenograph.agent.tools.base import ToolContext, ToolFailed, ToolInput
 from stenograph.agent.tools.toolbox import AnyTool
 
+#: Seconds without an answer before hooks are notified of a question, as by 2.1.325.
+UNANSWERED = 6.0
+
 
 class _Ruling(Struct):
     call: Call
@@ -65,6 +68,11 @@ class Gate:
         finally:
             ruling.waited = time.monotonic() - began
 
+    def _notify(self) -> None:
+        """Nobody waits for it."""
+        if (hooks := self._shared.hooks) is not None:
+            self._notified = asyncio.ensure_future(hooks.on_notification("Claude needs your permission", "permission_prompt"))
+
     async def _put_question(self, ruling: _Ruling, tool: AnyTool) -> None:
         call, decision, shared = ruling.call, ruling.decision, self._shared
         assert shared.approver is not None
@@ -80,11 +88,11 @@ class Gate:
         shared.emit(
             events.Asked(tool_use_id=call.id, tool=tool.name, given=call.given, reason=decision.reason, agent_id=self._agent_id)
         )
-        if shared.hooks is not None:
-            # Nobody waits for it.
-            words = f"Claude needs your permission to use {tool.name}"
-            self._notified = asyncio.ensure_future(shared.hooks.on_notification(words, "permission_prompt"))
-        approval = await shared.approver(question)
+        later = asyncio.get_running_loop().call_later(UNANSWERED, self._notify)
+        try:
+            approval = await shared.approver(question)
+        finally:
+            later.cancel()
         for update in approval.updates:
             shared.policy.apply(update)
         shared.emit(

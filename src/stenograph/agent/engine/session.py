@@ -321,6 +321,11 @@ class Agent:
         if self._recorder.is_begun:
             self._recorder.anchor()
 
+    async def notify_idle(self) -> None:
+        """Hooks hear that the agent waits for the user, in the client's words."""
+        if (hooks := self._shared.hooks) is not None and self.is_idle:
+            await hooks.on_notification("Claude is waiting for your input", "idle_prompt")
+
     def say_beside(self, *texts: str) -> None:
         """Words of the user that need no answer, such as a shell command and its output. Only while idle."""
         self._dialogue.transcript.say_beside(texts)

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 #: Seconds that hints are shown.
 _HINTED = 3.0
+#: Seconds after a turn in which nothing is done before hooks are notified, as by 2.1.325.
+_IDLE = 60.0
 _TURNS_OF_THE_LOOP = 10
 
 
@@ -81,6 +83,7 @@ class Desk:
         self._key_presses = KeyPresses(self)
         self._hint = ""
         self._hint_timer: asyncio.TimerHandle | None = None
+        self._idle_timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._waiting: list[tuple[str, Sequence[Path]]] = []  # typed before the session was open
         self._asking = asyncio.Lock()
@@ -307,9 +310,19 @@ class Desk:
                 self.bill.settle(event.session_usage)
                 self.state.usd = self.bill.usd
         self.painter.take(event)
+        if isinstance(event, events.TurnBegin | events.TurnEnd) and event.agent_id is None:
+            self._expect_input(isinstance(event, events.TurnEnd))
         if isinstance(event, events.TurnEnd) and event.agent_id is None:
             self._say_beside()
         self.show()
+
+    def _expect_input(self, is_on: bool) -> None:
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+            self._idle_timer = None
+        if is_on and self.agent is not None:
+            agent = self.agent
+            self._idle_timer = asyncio.get_running_loop().call_later(_IDLE, lambda: self.start(agent.notify_idle()))
 
     def _know_window(self, model: str) -> None:
         if self.agent is not None:
@@ -319,6 +332,7 @@ class Desk:
 
     def submit(self, text: str, images: Sequence[Path]) -> None:
         self.hint("")
+        self._expect_input(False)
         stripped = text.strip()
         if not stripped:
             if self.is_busy and self.link is not None and self.link.queued:
@@ -345,6 +359,7 @@ class Desk:
         self.link.send(content)
 
     def press(self, key: str, text: str) -> bool:
+        self._expect_input(False)
         return self._key_presses.press(key, text)
 
     def interrupt(self, *, withdraws: bool = False) -> None:
