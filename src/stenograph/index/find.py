@@ -288,7 +288,7 @@ class _Searching:
         sessions, docs = (text.split(",") if text else [] for text in listed.fetchone())
         first = dict(zip(reversed(sessions), reversed(docs), strict=True))
         found = {}
-        for named, lines in Counter(sessions).items():
+        for named, lines in sorted(Counter(sessions).items(), key=lambda each: int(each[0])):
             session = int(named)
             best = said.get(session)
             found[session] = _Match(_LOWEST, int(first[named]), lines) if best is None else _Match(best.score, best.doc, lines)
