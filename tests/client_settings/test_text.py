@@ -158,3 +158,10 @@ def test_any_settings_keep_what_they_hold(settings: dict[str, Any], indent: int 
         **{name: value for name, value in settings.items() if name != "hooks"},
         **({"hooks": hooks} if hooks else {}),
     }
+
+
+def test_a_number_of_thousands_of_digits_is_left_alone() -> None:
+    text = '{"n": ' + "9" * 5000 + "}"
+    added = add_hooks(text, {"Stop": {"type": "command", "command": "true"}})
+    assert added.startswith(text[:-1])
+    assert remove_hooks(added, lambda hook: hook.get("command") == "true") == text

@@ -49,6 +49,7 @@ def test_a_value_that_looks_random_is_masked_where_its_name_says_secret(text: st
         "password: string",
         "password: Password2FA4Type",
         'auth = "oauth2"',
+        'token = "field2"',
         '"token": "<your-token>"',
         '"token": "your-token-1a2b3c4d"',
         "API_KEY=${X1Y2Z3A4}",

@@ -222,6 +222,12 @@ def test_json_is_masked_through_and_through() -> None:
     assert masked == {"a": ["[npm-token:1]", 1, None, {"[npm-token:1]": True}]}
 
 
+def test_a_list_in_which_a_key_begins_keeps_its_items_whatever_is_among_them() -> None:
+    begins = "-----BEGIN RSA PRIVATE KEY-----"
+    for others in (["two\nlines"], [5, None]):
+        assert Masker().mask_json([begins, *others])[1:] == others
+
+
 @pytest.mark.spread(20)
 @pytest.mark.parametrize("literal", sorted({literal for rule in RULES for literal in rule.literals}))
 def test_the_time_grows_with_the_length_alone(literal: str) -> None:

@@ -82,7 +82,7 @@ def test_only_the_lines_of_the_selected_subagent_leave_the_file(tmp_path: Path) 
     path = _two_agents(tmp_path)
     plan = make_plan(path, [DropAgents(Selector(calls=("toolu_2",)))])
     assert plan.problems == []
-    assert [effect.counts for effect in plan.done] == [{"files": 0, "lines": 2}]
+    assert [effect.counts for effect in plan.done] == [{"lines": 2}]
     before = path.read_bytes().splitlines()
     assert b"".join(plan.new_file()).splitlines() == [line for line in before if not (b"true" in line and b"art 2" in line)]
 

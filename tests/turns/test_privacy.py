@@ -37,3 +37,4 @@ def test_no_repr_shows_what_a_transcript_says(tmp_path: Path) -> None:
     assert turn.events
     assert turn.compactions
     assert SECRET not in repr(shown)
+    assert repr(session.branches) == "(<Branch>,)"  # which leads to every turn of the session

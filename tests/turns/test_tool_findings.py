@@ -125,3 +125,15 @@ def test_tool_findings_never_repeat_what_a_transcript_says() -> None:
     )
     assert len(session.findings) == 3
     assert secret not in repr([(finding.code, finding.detail) for finding in session.findings])
+
+
+def test_a_call_lasts_from_its_use_to_its_result_and_never_less_than_nothing() -> None:
+    calls = [
+        tool_use("u1", "q", "t1", 1),
+        tool_result("r1", "u1", "t1", 3),
+        tool_use("u2", "r1", "t2", 4),
+        tool_result("r2", "u2", "t2", 4),
+    ]
+    late = [tool_use("u3", "r2", "t3", 9), tool_result("r3", "u3", "t3", 8), tool_use("u4", "r3", "t4", 10)]
+    session = session_of(prompt("q", None), *calls, *late)
+    assert [tool.duration_ms for tool in session.tool_calls] == [2000, 0, 0, None]

@@ -20,7 +20,8 @@ _BYTE_ORDER_MARK = "\ufeff"
 _SPACE = re.compile(r"[ \t\r\n]*")
 _FIRST_INDENT = re.compile(r"\n([ \t]+)\"")
 _INDENT_BEFORE_FIRST = re.compile(r"[ \t\r]*\n([ \t]*)")
-_DECODER = json.JSONDecoder()
+# Only to find where a value ends: Python refuses to read a number of thousands of digits.
+_DECODER = json.JSONDecoder(parse_int=str)
 
 Hook = Mapping[str, Any]
 IsOurs = Callable[[Hook], bool]

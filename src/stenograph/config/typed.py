@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import re
+import stat
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -45,6 +47,9 @@ def in_file(path: Path, *above: str) -> Spell:
 def read_toml(path: Path, *, must_exist: bool = False) -> dict[str, Any]:
     """The values of a file; none if it does not exist. Raises ConfigError, whose cause is an OSError if it cannot be read."""
     try:
+        # Only a file that was named may be a pipe; any other would make every command wait.
+        if not must_exist and not stat.S_ISREG(path.stat().st_mode):
+            raise OSError(errno.EINVAL, "not a file")
         data = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError) as error:
         if must_exist:

@@ -177,7 +177,7 @@ def drop_agents(working: WorkingFile, edit: DropAgents) -> Counts:
         if node < working.last and node not in working.gone and (node in own or edit.which == ALL)
     ]
     working.remove(*inside)
-    return Counter({"files": files, "lines": len(inside)}) if files or inside else Counter()
+    return +Counter(files=files, lines=len(inside))
 
 
 def make_portable(working: WorkingFile, edit: MakePortable) -> Counts:  # noqa: ARG001
