@@ -233,6 +233,12 @@ def test_the_answer_is_the_last_text_that_the_model_wrote(tmp_path: Path) -> Non
     assert session.turns[0].answer == "said"
 
 
+def test_the_model_of_a_session_is_that_of_its_last_call_and_never_the_clients_own(tmp_path: Path) -> None:
+    first, second = answered("b", "a", "x", model="claude-one"), answered("d", "c", "y", model="claude-two")
+    error = answered("e", "d", "API Error: 500", model="<synthetic>")
+    assert session_of(tmp_path, said("a", None, "one"), first, said("c", "b", "two"), second, error).model == "claude-two"
+
+
 def test_a_turn_behind_an_abandoned_answer_follows_that_answer(tmp_path: Path) -> None:
     """A rewind into the middle of a turn: the prompt was answered twice, and both answers were continued."""
     call = answered("b", "a", "", 1)

@@ -307,6 +307,24 @@ def test_an_edit_is_applied_and_undone(tmp_path: Path) -> None:
         assert path.read_bytes() == before
 
 
+def test_a_plan_is_applied_only_to_the_session_that_it_was_made_from(tmp_path: Path) -> None:
+    """Two tabs: after the edit of one, the turns of the other's plan have other numbers."""
+    path = write_session(tmp_path / "home", LONG, chained(turns(6)))
+    json_type = {"Content-Type": "application/json"}
+    with served(tmp_path / "home", allow_edits=True) as viewer:
+
+        def post(number: int, **more: Any) -> Answer:
+            body = {"edits": [{"edit": "drop-turns", "which": {"turns": [[number, number]]}}], **more}
+            return viewer.ask(f"/api/v1/sessions/{LONG}/edit", "POST", body=json.dumps(body).encode(), headers=json_type)
+
+        first, second = (valid(post(number)) for number in (1, 2))
+        assert valid(post(1, apply=True, state=first["state"]))["applied"] is True
+        edited = path.read_bytes()
+        refused = post(2, apply=True, state=second["state"])
+        assert (refused.status, valid(refused)["code"]) == (409, "session-changed")
+        assert path.read_bytes() == edited
+
+
 def test_a_page_reveals_with_its_cookie_and_its_own_token(viewer: Served) -> None:
     shown = viewer.ask(f"/api/v1/sessions/{TOOLS}/records/3").text
     placeholder = "[github-token:" + shown.partition("[github-token:")[2].partition("]")[0] + "]"

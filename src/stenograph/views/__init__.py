@@ -50,7 +50,7 @@ if TYPE_CHECKING:
         doctor_page,
         problem,
     )
-    from stenograph.views.pages.edit import EditPage, edit_page
+    from stenograph.views.pages.edit import EditPage, edit_page, edit_state
     from stenograph.views.pages.error import ErrorPage
     from stenograph.views.pages.export import ExportPage
     from stenograph.views.pages.files import FilesPage, files_page
@@ -187,7 +187,7 @@ _MODULES = {
     "pages.doctor": (
         "CompletionPage DemoCopyPage DoctorPage Installation ProblemPage TerminalPage TracingPage doctor_page problem"
     ),
-    "pages.edit": "EditPage edit_page",
+    "pages.edit": "EditPage edit_page edit_state",
     "pages.error": "ErrorPage",
     "pages.export": "ExportPage",
     "pages.files": "FilesPage files_page",
@@ -343,6 +343,7 @@ __all__ = [
     "dollars",
     "duration",
     "edit_page",
+    "edit_state",
     "edits_page",
     "encode_long",
     "encode_page",

@@ -36,11 +36,13 @@ class EditQuestions(Shelf):
     def edit(self, session_id: str, body: EditBody) -> EditPage:
         """Raises SessionNotFoundError, UsageError, DiskError, RequestError."""
         from stenograph.surgery import attempt, make_plan, refuse_idle_selectors
-        from stenograph.views import edit_page
+        from stenograph.views import edit_page, edit_state
 
         archive = self._archive(writes=body.apply)
         refuse_idle_selectors(body.edits)
         plan = make_plan(self.file(session_id).path, body.edits, prune=body.prune)
+        if body.apply and body.state is not None and body.state != edit_state(plan):
+            raise RequestError(409, "session-changed", "the session changed after the plan was made; nothing was written")
         attempted = attempt(plan, archive, is_applied=body.apply, active_seconds=self.config.active_seconds)
         self.answers.clear()
         refusal = None if self._can_edit else EDITS_ARE_OFF

@@ -199,6 +199,8 @@ class EditBody(Parameters, frozen=True, kw_only=True):
     """Also delete dropped lines from the file."""
     apply: bool = False
     """Write it. Otherwise only the plan is made."""
+    state: str | None = None
+    """The `state` of the plan that was shown: if the session has changed since, nothing is written."""
 
 
 class UndoBody(Parameters, frozen=True, kw_only=True):

@@ -93,6 +93,8 @@ class EditPage(Document, frozen=True, tag="edit/1"):
     id: str
     path: str
     title: str | None
+    state: str
+    """The state of the file that the plan was made from."""
     edits: tuple[EditStepPage, ...]
     turns: tuple[int, ...]
     """The numbers of the turns that leave the conversation."""
@@ -152,6 +154,11 @@ class EditPage(Document, frozen=True, tag="edit/1"):
     """The command that undoes it."""
 
 
+def edit_state(plan: Plan) -> str:
+    """The state of the file that a plan was made from, to be sent back with it: turns have other numbers after an edit."""
+    return f"{plan.state.size}-{plan.state.mtime_ns}-{plan.state.inode}"
+
+
 def edit_page(
     plan: Plan, attempt: Attempt, again: CommandLine, *, previewing: bool = False, refusal: str | None = None
 ) -> EditPage:
@@ -161,6 +168,7 @@ def edit_page(
         id=plan.session_id,
         path=str(plan.path),
         title=plan.working.session.title,
+        state=edit_state(plan),
         edits=tuple(_step(done) for done in plan.done),
         turns=tuple(turn.number for turn in goes.turns),
         calls=_calls(goes),

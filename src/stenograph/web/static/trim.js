@@ -157,12 +157,16 @@ async function ask(what, body) {
   return null;
 }
 
+// What the dialog shows: the session may change in another tab before it is applied or undone.
+let planned = null;
+
 export async function click(data) {
   if (data.trim === "plan" || data.trim === "apply") {
-    const plan = await ask("edit", { edits: edits(), apply: data.trim === "apply" });
-    if (plan) show(plan);
+    const apply = data.trim === "apply";
+    const plan = await ask("edit", { edits: edits(), apply, state: apply ? planned?.state : null });
+    if (plan) show((planned = plan));
   } else if (data.trim === "undo") {
-    if (await ask("undo", {})) location.reload();
+    if (await ask("undo", { entry: planned?.entry ?? null })) location.reload();
   } else if (data.trim === "off") toggle(false);
 }
 
