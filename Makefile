@@ -25,9 +25,10 @@ test-proofs: .venv/.dev ## every session and every real client: what CI runs
 	@scripts/provide npm tmux rg=ripgrep chromium bwrap=bubblewrap
 	$(BIN)/python -m pytest -n 2 --dist worksteal --proofs $(TESTS)
 
-test-all: .venv/.dev ## the full matrices too: hours
+test-all: .venv/.dev .venv/.mutants ## the full matrices and the sample of mutants too: hours
 	@scripts/provide npm tmux rg=ripgrep chromium bwrap=bubblewrap
 	$(BIN)/python -m pytest -n 2 --dist worksteal --full $(TESTS)
+	$(BIN)/python scripts/mutants.py
 
 mutants: .venv/.mutants ## do the tests of the core notice small faults? a sample of 200
 	$(BIN)/python scripts/mutants.py
