@@ -169,6 +169,13 @@ def test_a_secret_with_unseen_characters_in_it_is_masked_whole(unseen: str) -> N
     assert mask(f"token: {secret[:2]}{unseen}{secret[2:20]}{unseen}{secret[20:]} rest") == ("token: [github-token:1] rest", 1)
 
 
+def test_a_hyphen_is_seen_and_the_mark_before_it_in_unicode_is_not() -> None:
+    secret = "ghp_" + _word(36)
+    assert mask(f"{secret[:3]}\u200f{secret[3:]}") == ("[github-token:1]", 1)
+    visible = f"{secret[:3]}\u2010{secret[3:]}"
+    assert mask(visible) == (visible, 0)
+
+
 @pytest.mark.parametrize("piece", ["0meyJaaaaaaaa", "[0meyJaaaaaaaa", ";meyJaaaaaaaa", "\\neyJaaaaaaaa.", "[KeyJaaaaaaaa.eyJ"])
 def test_words_within_words_are_not_read_again_and_again(piece: str) -> None:
     """Four times the text takes four times the time, not sixteen."""
