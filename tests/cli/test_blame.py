@@ -92,3 +92,29 @@ def test_every_line_of_a_key_is_masked(tmp_path: Path) -> None:
     assert (texts[0], texts[4], len(texts)) == ("first", "b", 5)
     assert not any("MIIE" in text for text in texts)
     assert "MIIE" in run("--home", home, "blame", file, "--reveal").stdout
+
+
+def test_lines_keep_their_indentation(tmp_path: Path) -> None:
+    file = tmp_path / "main.go"
+    content = "type Adv struct {\n\tProtocol    string // b\n}\n"
+    file.write_text(content)
+    home = _home(tmp_path, file, content)
+    assert "2      Protocol    string // b" in run("--home", home, "blame", file).stdout
+    assert "2 │     Protocol    string // b" in run("--home", home, "blame", f"{file}:2").stdout
+
+
+def test_a_session_that_only_the_archive_has_counts(tmp_path: Path) -> None:
+    home = _home(tmp_path, "/home/user/shop/cart.ts")
+    run("--home", home, "archive", "keep")
+    (session,) = home.rglob("*.jsonl")
+    session.unlink()
+    page = json.loads(run("--home", home, "blame", "shop/cart.ts", "--json").stdout)
+    assert [line["writer"] for line in page["lines"]] == [0, 1]
+
+
+def test_the_format_of_an_export_follows_its_name(tmp_path: Path) -> None:
+    (session,) = _home(tmp_path, "/home/user/shop/cart.ts").rglob("*.jsonl")
+    run("export", session, "-o", tmp_path / "shared.html")
+    assert (tmp_path / "shared.html").read_text().startswith("<!doctype html>")
+    run("export", session, "-o", tmp_path / "shared.txt")
+    assert (tmp_path / "shared.txt").read_text().startswith("#")

@@ -13,7 +13,7 @@ from stenograph.family import read_family
 from stenograph.inputs import InputKind, classify
 from stenograph.records import UserRecord, decode
 from stenograph.sessions.loading import load_file, stream
-from stenograph.testing.lines import assistant, user, write
+from stenograph.testing.lines import assistant, system, text, user, write
 from stenograph.turns import Session, tokens_of_all
 from stenograph.turns.reader import TurnReader
 
@@ -292,3 +292,16 @@ def test_a_command_at_the_end_of_a_growing_file_is_read_again(tmp_path: Path) ->
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     ends = [next(TurnReader(path).turns(is_ended=is_ended)).after.offset for is_ended in (False, True)]
     assert ends == [path.read_bytes().index(b'{"type": "user", "uuid": "c"'), path.stat().st_size]
+
+
+def test_a_duration_that_the_client_counts_from_an_earlier_turn_is_no_more_than_has_passed(tmp_path: Path) -> None:
+    """2.1.172 with a workflow in the background: 1,131,510 ms for a turn of 4 min 28 s."""
+    path = write(
+        tmp_path / "s.jsonl",
+        [
+            user("u1", "how is it going?", timestamp="2026-06-05T01:59:16.924Z"),
+            {**assistant("a1", "m1", [text("Fine.")], "u1"), "timestamp": "2026-06-05T02:03:44.700Z"},
+            system("s1", "turn_duration", "a1", durationMs=1131510, timestamp="2026-06-05T02:03:44.771Z"),
+        ],
+    )
+    assert [turn.duration_ms for turn in load_file(path).turns] == [267847]

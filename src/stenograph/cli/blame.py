@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from stenograph.cli import NOTHING_MATCHED
+from stenograph.cli._catalog import catalog_of
 from stenograph.cli._index import synced_store
 from stenograph.cli._messages import echo_note
 from stenograph.cli._output import echo_page, json_option, make_mask, pager_option, render_options, reveal_option
@@ -56,7 +57,10 @@ def blame(ctx: click.Context, file: str, pager: bool, reveal: bool, as_json: boo
     if len(targets) > 1:
         shown = ", ".join(map(short_path, targets[:_MOST_NAMED])) + (" and more" if len(targets) > _MOST_NAMED else "")
         raise click.UsageError(f"{name} could be {shown}; give the whole path")
-    sessions = [load(path) for path in dict.fromkeys(touch.path for touch in touches)]
+    names = {touch.path: touch.session for touch in touches}
+    # What only the archive has is read from a copy.
+    places = [path if path.exists() else catalog_of(ctx).find(name).file.path for path, name in names.items()]
+    sessions = [load(place) for place in places]
     found = blame_file(targets[0], sessions, text)
     if not found.versions:
         echo_note(f"the content of {short_path(targets[0])} is unknown: no session read or wrote all of it")

@@ -19,13 +19,20 @@ if TYPE_CHECKING:
     from stenograph.redact import Mask
 
 _FORMATS = ("html", "md", "json", "messages", "steps", "zip")
+_BY_EXTENSION = {".html": "html", ".htm": "html", ".md": "md", ".json": "json", ".zip": "zip"}
 _SECONDS = 0.5
 
 
 @click.command(short_help="Write a session as HTML, Markdown, JSON, steps or a zip.")
 @session_argument
-@click.option("--format", "form", type=click.Choice(_FORMATS), default="md", show_default=True, help="What to write.")
 @click.option(
+    "--format",
+    "form",
+    type=click.Choice(_FORMATS),
+    help="What to write. [default: by the extension of --output: .html, .md, .json or .zip; else md]",
+)
+@click.option(
+    "-o",
     "--output",
     type=GivenPath(path_type=Path),
     metavar="PATH",
@@ -38,7 +45,14 @@ _SECONDS = 0.5
 @shared_options
 @click.pass_context
 def export(
-    ctx: click.Context, session: str, form: str, output: Path | None, force: bool, follow: bool, reveal: bool, as_json: bool
+    ctx: click.Context,
+    session: str,
+    form: str | None,
+    output: Path | None,
+    force: bool,
+    follow: bool,
+    reveal: bool,
+    as_json: bool,
 ) -> None:
     """Write a session as HTML, Markdown, JSON, steps or a zip.
 
@@ -53,11 +67,12 @@ def export(
 
     \b
     Example:
-      steno export last --format html --output session.html
+      steno export last --output session.html
       steno export last --format steps --output steps --follow
     """
     from stenograph.views import export_text, render_exported
 
+    form = form or _BY_EXTENSION.get(output.suffix.lower() if output else "", "md")
     if follow and form != "steps":
         raise UsageError(f"--follow needs --format steps, not {form}")
     if as_json and output is None:

@@ -134,12 +134,25 @@ class Turn(Struct, frozen=True, dict=True):
 
     @property
     def duration_ms(self) -> int | None:
-        """As measured by the client (since 2.1.1), or else from the first line to the last."""
-        measured = [event.what for event in self.events if event.kind == "turn-duration"]
-        if measured:
-            return sum(int(float(each)) for each in measured)
-        started, ended = self.started, self.ended
-        return max(0, round((ended - started).total_seconds() * 1000)) if started and ended else None
+        """As measured by the client (since 2.1.1), or else from the first line to the last.
+
+        The client leaves out the time it waited for the user. With a workflow in the background it counts from the turn that
+        started it, so that the sum is more than has passed: then what has passed counts.
+        """
+        measured = [event for event in self.events if event.kind == "turn-duration"]
+        if not measured:
+            return _passed(self.started, self.ended)
+        total = sum(int(float(event.what)) for event in measured)
+        passed = _passed(self.started, measured[-1].at)
+        return total if passed is None or total <= passed + _CLOCK_SLACK_MS else passed
+
+
+#: The client measures by another clock than the one of its lines.
+_CLOCK_SLACK_MS = 1000
+
+
+def _passed(started: datetime | None, ended: datetime | None) -> int | None:
+    return max(0, round((ended - started).total_seconds() * 1000)) if started and ended else None
 
 
 class AgentRun(Struct, frozen=True, dict=True):

@@ -10,6 +10,7 @@ from stenograph.views.terminal.options import BOLD, COMMAND, DIM, PROSE, YOU, Re
 from stenograph.views.text import (
     count_of,
     cut,
+    harmless,
     local_time,
     one_line,
     pad,
@@ -43,14 +44,19 @@ def _row(page: BlamePage, line: BlamedLinePage) -> list[str]:
     """In a pipe, every line says who wrote it."""
     writer = None if line.writer is None else page.writers[line.writer]
     if writer is None:
-        return [_ORIGINS[line.origin], "", "", str(line.number), plain(line.text)]
+        return [_ORIGINS[line.origin], "", "", str(line.number), _code(line.text)]
     return [
         writer.session,
         f"turn {writer.turn}" if writer.turn else "subagent",
         local_time(writer.time) if writer.time else "",
         str(line.number),
-        plain(line.text),
+        _code(line.text),
     ]
+
+
+def _code(line: str) -> str:
+    """A line of a file as it is indented."""
+    return harmless(line).replace("\n", " ").rstrip()
 
 
 def _drawn(page: BlamePage, options: RenderOptions, columns: int) -> Iterator[str]:
@@ -71,7 +77,7 @@ def _drawn(page: BlamePage, options: RenderOptions, columns: int) -> Iterator[st
         codes = YOU if line.writer is not None else (DIM,)
         left = options.paint(pad(label, label_columns), *codes)
         number = options.paint(f"{line.number:>{number_columns}} │", DIM)
-        text = cut(plain(line.text), columns - len(_INDENT) - label_columns - number_columns - 4)
+        text = cut(_code(line.text), columns - len(_INDENT) - label_columns - number_columns - 4)
         yield f"{_INDENT}{left} {number} {text}".rstrip()
     yield ""
     yield from _sessions(page, options, columns)
@@ -150,7 +156,7 @@ def _one_line(page: BlamePage, options: RenderOptions) -> Iterator[str]:
 
 
 def _quoted(number: int, text: str, options: RenderOptions) -> str:
-    shown = f"{_INDENT}{options.paint(f'{number} │', DIM)} {plain(text)}"
+    shown = f"{_INDENT}{options.paint(f'{number} │', DIM)} {_code(text)}"
     return shown if options.color else cut(shown, options.width)
 
 
