@@ -110,11 +110,3 @@ def test_a_session_that_only_the_archive_has_counts(tmp_path: Path) -> None:
     session.unlink()
     page = json.loads(run("--home", home, "blame", "shop/cart.ts", "--json").stdout)
     assert [line["writer"] for line in page["lines"]] == [0, 1]
-
-
-def test_the_format_of_an_export_follows_its_name(tmp_path: Path) -> None:
-    (session,) = _home(tmp_path, "/home/user/shop/cart.ts").rglob("*.jsonl")
-    run("export", session, "-o", tmp_path / "shared.html")
-    assert (tmp_path / "shared.html").read_text().startswith("<!doctype html>")
-    run("export", session, "-o", tmp_path / "shared.txt")
-    assert (tmp_path / "shared.txt").read_text().startswith("#")

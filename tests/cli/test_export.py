@@ -196,3 +196,10 @@ def test_what_cannot_be_done_is_said(session: Path, tmp_path: Path, arguments: t
     (tmp_path / "there.md").write_text("mine")
     assert_one_clear_line(export(session, *(str(tmp_path / "there.md") if each == "there.md" else each for each in arguments)))
     assert (tmp_path / "there.md").read_text() == "mine"
+
+
+def test_the_format_follows_the_name_of_the_file(session: Path, tmp_path: Path) -> None:
+    export(session, "-o", tmp_path / "shared.html")
+    assert (tmp_path / "shared.html").read_text().startswith("<!doctype html>")
+    export(session, "-o", tmp_path / "shared.txt")
+    assert (tmp_path / "shared.txt").read_text().startswith("#")

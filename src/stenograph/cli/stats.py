@@ -128,7 +128,9 @@ def waste(
     if as_json:
         echo_json(page)
     else:
-        echo_lines(list_waste(page, finding, options) if finding else render_waste(page, options), pager=pager)
+        given = {"--session": session, "--since": since, "--until": until, "--tz": zone_name}
+        scope = [word for name, value in given.items() if value for word in (name, value)]
+        echo_lines(list_waste(page, finding, options) if finding else render_waste(page, options, scope), pager=pager)
 
 
 def _known(

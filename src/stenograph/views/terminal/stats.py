@@ -187,7 +187,7 @@ def _listed(link: TurnLinkPage, facts: Sequence[str], options: RenderOptions) ->
     return f"{_INDENT}{options.paint(_where(link, options), BRIGHT_BLUE)}  {known}".rstrip()
 
 
-def render_waste(page: WastePage, options: RenderOptions) -> Iterator[str]:
+def render_waste(page: WastePage, options: RenderOptions, scope: Sequence[str] = ()) -> Iterator[str]:
     if not page.findings:
         yield options.paint(f"{_INDENT}Nothing avoidable found in {count_of(page.sessions, 'session')}", BOLD)
         return
@@ -211,7 +211,7 @@ def render_waste(page: WastePage, options: RenderOptions) -> Iterator[str]:
         if command:
             yield f"{space}try: {options.paint(command, BRIGHT_BLUE)}"
     yield ""
-    yield options.paint(f"{_INDENT}the turns behind finding 1: {options.command('waste', '1')}", DIM)
+    yield options.paint(f"{_INDENT}the turns behind finding 1: {options.command('waste', '1', *scope)}", DIM)
 
 
 def list_waste(page: WastePage, number: int, options: RenderOptions) -> Iterator[str]:

@@ -12,6 +12,7 @@ from stenograph.views.text import count_of, cut, cut_start, pad, plain, short_pa
 
 _INDENT = "  "
 _BAR = 24
+_SHORTEST_BAR = 6
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _SHORT_ID = 8
@@ -82,21 +83,26 @@ _HEADINGS = {"agent": "agent", "block": "5-hour block", "branch": "branch"}
 def _table(page: UsagePage, options: RenderOptions, *, breakdown: bool) -> Iterator[str]:
     largest = max(row.cost_micro_usd for row in page.rows)
     is_narrow = options.width is not None and options.width < _LEAST_FOR_BARS
-    columns = 0 if options.width is None else max(8, min(_BAR, options.width - 58)) if not is_narrow else 0
     is_session = page.by == "session"
     if is_narrow and any(width(_whole_label(page, row)) > _LONGEST_NARROW for row in page.rows):
         yield from _two_lines(page, options, breakdown=breakdown)
         return
     heading = [_HEADINGS.get(page.by, page.by), "cost", "", *(() if is_session else ("sessions",)), "calls", "tokens"]
     rows = [heading]
+    # Rows of the table -> what their bars show.
+    shares: dict[int, int] = {}
     for row in _with_gaps(page, options):
         if isinstance(row, str):
             rows.append([row, "", "", *(() if is_session else ("",)), "", ""])
             continue
-        rows.append(_cells(_label(page, row, options), row, bar(row.cost_micro_usd, largest, columns), is_session))
+        shares[len(rows)] = row.cost_micro_usd
+        rows.append(_cells(_label(page, row, options), row, "", is_session))
         if breakdown:
             rows += [_cells(f"  {plain(model.model)}", model, "", is_session) for model in row.models]
     rows.append(_cells("total", page.total, "", is_session))
+    columns = 0 if options.width is None or is_narrow else _room_for_bars(rows, options.width)
+    for place, share in shares.items():
+        rows[place][2] = bar(share, largest, columns) if columns else ""
     if not columns:
         rows = [[*row[:2], *row[3:]] for row in rows]
     right = {1, *range(3 if columns else 2, len(rows[0]))}
@@ -156,6 +162,13 @@ def _lines(
         elif bold_last and place == len(rows) - 1:
             line = options.paint(line, BOLD)
         yield line
+
+
+def _room_for_bars(rows: Sequence[Sequence[str]], columns: int) -> int:
+    """What the other cells leave; none if that is too little to compare by."""
+    taken = sum(max(width(row[column]) for row in rows) + 2 for column in range(len(rows[0])))
+    room = min(_BAR, columns - len(_INDENT) - taken + 2)
+    return room if room >= _SHORTEST_BAR else 0
 
 
 def _label(page: UsagePage, row: UsageRowPage, options: RenderOptions) -> str:
