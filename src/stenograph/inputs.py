@@ -166,7 +166,10 @@ def classify_local(record: LocalCommandRecord) -> Input:
 
 def as_typed(text: str) -> str:
     """A prompt as it was typed: clients record a command in tags."""
-    return _command_as_typed(text) if _kind_by_tag(text) is InputKind.COMMAND else text
+    kind = _kind_by_tag(text)
+    if kind is InputKind.BASH:
+        return "!" + _inside(text, "bash-input")
+    return _command_as_typed(text) if kind is InputKind.COMMAND else text
 
 
 def input_at(records: Sequence[Record], place: int) -> Input | None:
@@ -251,7 +254,7 @@ def _classify_text(record: UserRecord, text: str, images: int) -> Input:
     if kind is InputKind.COMMAND:
         return Input(kind, _command_as_typed(text), images)
     if kind is InputKind.BASH:
-        return Input(kind, "!" + _inside(text, "bash-input"), images)
+        return Input(kind, as_typed(text), images)
     if kind is not None:
         return Input(kind, text, images)
     if text == _CONTINUE:

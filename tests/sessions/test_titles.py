@@ -133,3 +133,8 @@ def test_a_title_of_its_own_comes_before_the_summary_in_another_file(tmp_path: P
     teller = write_session(tmp_path, session_id(2), [{**LINES["summary"], "leafUuid": "u1"}, user("z", uuid="u9")])
     assert title_of(glance(path)) == "custom"
     assert titled_by(teller) == []
+
+
+def test_a_shell_command_is_called_as_it_was_typed(tmp_path: Path) -> None:
+    path = write_session(tmp_path, session_id(1), [user("<bash-input>uv run ty check</bash-input>")])
+    assert title_of(glance(path)) == "!uv run ty check"

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from stenograph.disk import read_ends
 from stenograph.errors import DiskError, UsageError
 from stenograph.family import list_project
-from stenograph.inputs import topic_of
+from stenograph.inputs import as_typed, topic_of
 from stenograph.records import may_be_summary
 from stenograph.releases import NEWEST, release_numbers, value_of
 from stenograph.sessions.glance import HEAD, TAIL, Glance
@@ -39,7 +39,8 @@ def list_title(glance: Glance, summaries: Mapping[str, str] = _NO_SUMMARIES) -> 
     if found := next((found for source in _given(glance) if (found := _source(glance, source, summaries))), None):
         return found
     sources = value_of("title_sources", _release(glance))
-    prompts = [text for source in (*sources, *_PROMPTS) if source in _PROMPTS and (text := _source(glance, source, summaries))]
+    found_prompts = [_source(glance, source, summaries) for source in (*sources, *_PROMPTS) if source in _PROMPTS]
+    prompts = [as_typed(text) for text in found_prompts if text]
     return next((told for text in prompts if (told := topic_of(text))), prompts[0] if prompts else None)
 
 
