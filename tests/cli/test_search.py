@@ -117,3 +117,20 @@ def test_a_regular_expression_that_explodes_gives_up(tmp_path: Path) -> None:
     assert "the regular expression takes longer than 2 s on one text" in done.stderr
     assert run("--home", home, "search", "--regex", "a{40}b").returncode == 0
     assert "invalid regular expression" in run("--home", home, "search", "--regex", "(").stderr
+
+
+def test_another_form_of_a_word_is_suggested(tmp_path: Path) -> None:
+    done = run("--home", _home(tmp_path, "Let us decide it"), "search", "decided")
+    assert (done.returncode, done.stderr.splitlines()[0]) == (1, "note: nothing matches")
+    assert done.stderr.rstrip().endswith("search 'decid*'")
+
+
+def test_marks_are_words_and_parts_of_names_in_any_form_that_was_searched(tmp_path: Path) -> None:
+    home = _home(tmp_path, "We decide to store it in TokenStore because of use")
+    done = run("--home", home, "search", "decided", "to", "use", "store", "--json")
+    (hit,) = json.loads(done.stdout)["hits"]
+    (line,) = hit["lines"]
+    assert [line["snippet"][begin:end] for begin, end in line["matches"]] == ["decide", "store", "use"]
+    done = run("--home", home, "search", "token", "--json")
+    (line,) = json.loads(done.stdout)["hits"][0]["lines"]
+    assert [line["snippet"][begin:end] for begin, end in line["matches"]] == ["Token"]

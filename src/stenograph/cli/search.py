@@ -10,7 +10,7 @@ from stenograph.cli import NOTHING_MATCHED
 from stenograph.cli._index import synced_store
 from stenograph.cli._messages import echo_note
 from stenograph.cli._output import echo_page, json_option, make_mask, progress, render_options, reveal_option
-from stenograph.cli._settings import shared_options, state_options
+from stenograph.cli._settings import again, shared_options, state_options
 from stenograph.errors import UsageError
 from stenograph.index import KINDS_BY_NAME
 
@@ -77,7 +77,7 @@ def search(
     if not words:
         _pick(ctx)
         return
-    from stenograph.index import BoundedPattern, Filter, parse_query, scan
+    from stenograph.index import BoundedPattern, Filter, forms_of, parse_query, scan
     from stenograph.index import search as find
     from stenograph.views import render_search, search_page
 
@@ -108,7 +108,9 @@ def search(
     page = search_page(text, sought, found, synced, make_mask(reveal)[0], context=context)
     echo_page(page, render_search, render_options(ctx), as_json=as_json, pager=False)
     if not page.hits:
-        echo_note("nothing matches")
+        stem = "" if is_regex else min(forms_of(text), key=len, default="")
+        is_near = stem and find(store, parse_query(f"{stem}*"), narrowed, limit=1).total
+        echo_note("nothing matches", hint=again(ctx, "search", f"{stem}*") if is_near else "")
         ctx.exit(NOTHING_MATCHED)
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from stenograph.index.sources import FilePart, IndexedFile
     from stenograph.index.store import IndexStore, discard_store, knows_home, open_store, store_path
     from stenograph.index.tapes import Cast, Tick, session_casts, session_ticks
+    from stenograph.index.tokens import forms_of
     from stenograph.index.update import SyncReport, sync
     from stenograph.index.usage_days import NO_DAY, keep_days, kept_days
 
@@ -44,6 +45,7 @@ _MODULES = {
     "sources": "FilePart IndexedFile",
     "store": "IndexStore discard_store knows_home open_store store_path",
     "tapes": "Cast Tick session_casts session_ticks",
+    "tokens": "forms_of",
     "kinds": "KINDS_BY_NAME TextKind",
     "update": "SyncReport sync",
     "usage_days": "NO_DAY keep_days kept_days",
@@ -91,6 +93,7 @@ __all__ = [
     "discard_store",
     "facts_places",
     "file_history",
+    "forms_of",
     "highlight",
     "keep_days",
     "keep_facts",

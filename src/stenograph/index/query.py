@@ -13,7 +13,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from stenograph.errors import UsageError
-from stenograph.index.tokens import match_forms, match_phrase, match_word
+from stenograph.index.tokens import forms_of, match_forms, match_phrase, match_word
 
 _PIECES = re.compile(r'\s*(-?"[^"]*"|-?\(|\)|[^\s()"]+)')
 # What programs are given is searched for, not excluded: `-p`, `--force`.
@@ -106,6 +106,8 @@ class Term(Struct, frozen=True):
     is_prefix: bool = False
     #: One word without quotes or stars.
     is_plain: bool = False
+    #: The forms of a word of a sentence, any of which will do.
+    forms: tuple[str, ...] = ()
 
 
 class AllOf(Struct, frozen=True):
@@ -154,7 +156,9 @@ def relaxed(query: Query) -> tuple[Term, ...]:
     if len(words) < _SENTENCE or not all(isinstance(word, Term) and word.is_plain for word in words):
         return ()
     chosen = [word for word in words if isinstance(word, Term) and word.text.lower() not in _SMALL]
-    return tuple(Term(word.text, match_forms(word.text) or word.match) for word in chosen) if len(chosen) > 1 else ()
+    if len(chosen) <= 1:
+        return ()
+    return tuple(Term(word.text, match_forms(word.text) or word.match, forms=forms_of(word.text)) for word in chosen)
 
 
 def _any_of(pieces: list[str], depth: int) -> tuple[Query | None, list[str]]:

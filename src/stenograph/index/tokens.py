@@ -106,10 +106,16 @@ def match_word(word: str, *, is_prefix: bool = False) -> str | None:
 
 
 def match_forms(word: str) -> str | None:
-    """The same for any form of an English word: `fail` for `fails`, `failed` and `failing`, and the other way round."""
+    """The same for any form of an English word."""
+    forms = forms_of(word)
+    return "(" + " OR ".join(_quoted([form]) for form in forms) + ")" if forms else match_word(word)
+
+
+def forms_of(word: str) -> tuple[str, ...]:
+    """`fail` for `fails`, `failed` and `failing`, and the other way round. Empty for what has no forms."""
     lowered = word.lower()
     if not (lowered.isascii() and lowered.isalpha() and len(lowered) > _SHORTEST_STEM) or _CAMEL.fullmatch(word):
-        return match_word(word)
+        return ()
     stems = {lowered}
     for ending, instead in _ENDINGS:
         stem = lowered.removesuffix(ending)
@@ -120,7 +126,7 @@ def match_forms(word: str) -> str | None:
     forms = {form for stem in stems for form in (stem, *(stem + ending for ending in _FORMS))}
     forms |= {stem[:-1] + ending for stem in stems if stem.endswith("e") for ending in ("ed", "ing")}
     forms |= {stem[:-1] + "ies" for stem in stems if stem.endswith("y")}
-    return "(" + " OR ".join(_quoted([form]) for form in sorted(forms)) + ")"
+    return tuple(sorted(forms))
 
 
 _SHORTEST_STEM = 3
@@ -135,15 +141,15 @@ def fold(text: str) -> str:
     return text.translate(_FOLDED)
 
 
-def patterns_of(text: str, *, is_prefix: bool = False) -> Iterator[re.Pattern[str]]:
-    """Patterns that find a word or phrase in folded text, the strictest first."""
+def patterns_of(text: str, *, is_prefix: bool = False, forms: tuple[str, ...] = ()) -> Iterator[re.Pattern[str]]:
+    """Patterns that find a word or phrase in folded text, the strictest first; the last one finds parts of words too."""
     parts = _PARTS.findall(text) if _CAMEL.fullmatch(text) else []
     words = [fold(word) for word in _WORD.findall(text)]
     if not words:
         return
     end = "" if is_prefix else r"(?![^\W_])"
-    strict = r"[\W_]+".join(map(re.escape, words))
-    yield re.compile(rf"(?<![^\W_]){strict}{end}")
+    strict = "|".join(sorted(forms, key=len, reverse=True)) or r"[\W_]+".join(map(re.escape, words))
+    yield re.compile(rf"(?<![^\W_])(?:{strict}){end}")
     yield re.compile(r"[\W_]*".join(re.escape(fold(part)) for part in parts or words))
 
 
