@@ -166,6 +166,7 @@ if TYPE_CHECKING:
         one_line,
         plain,
         quoted,
+        short_model,
         short_path,
         table,
         thousands,
@@ -249,7 +250,7 @@ _MODULES = {
     "terminal.statusline": "dollars status_line",
     "terminal.usage": "render_reconciliation render_usage usage_csv",
     "text": (
-        "count_of cut duration fine_money harmless local_time money one_line plain quoted short_path"
+        "count_of cut duration fine_money harmless local_time money one_line plain quoted short_model short_path"
         " table thousands when width wrap"
     ),
     "tools": "ToolFacts tool_part tool_title",
@@ -455,6 +456,7 @@ __all__ = [
     "session_row",
     "sessions_page",
     "settings_change_page",
+    "short_model",
     "short_path",
     "stats_page",
     "status_line",

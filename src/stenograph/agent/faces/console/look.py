@@ -52,14 +52,3 @@ class Look(Struct, kw_only=True):
 
     def rule(self) -> str:
         return self.paint("─" * self.columns, *QUIET)
-
-
-def short_model(model: str) -> str:
-    """`claude-opus-5-5-20260801` as `opus 5.5`; others as they are called."""
-    name = model.removesuffix("[1m]")
-    words = name.removeprefix("claude-").split("-")
-    if not name.startswith("claude-") or len(words) < 2:
-        return one_line(name)
-    family = [word for word in words if not word.isdecimal()]
-    numbers = [word for word in words if word.isdecimal() and len(word) < 6]
-    return " ".join([*family, ".".join(numbers)]).strip()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stenograph.agent.faces.console.look import MODES, short_model
+from stenograph.agent.faces.console.look import MODES
 from stenograph.agent.faces.console.panels import Menu, MenuChoice, TextLine
 from stenograph.errors import UsageError
-from stenograph.views import QUIET, count_of, cut, money, one_line, short_path, table, thousands, width, wrap
+from stenograph.views import QUIET, count_of, cut, money, one_line, short_model, short_path, table, thousands, width, wrap
 
 if TYPE_CHECKING:
     from stenograph.agent.engine.session import Agent

@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from stenograph.agent.engine import events
 from stenograph.agent.engine.events import Event
-from stenograph.agent.faces.console.look import MODES, Look, short_model
-from stenograph.views import BAD, CARE, GOOD, QUIET, TOOL, duration, money, thousands, width
+from stenograph.agent.faces.console.look import MODES, Look
+from stenograph.views import BAD, CARE, GOOD, QUIET, TOOL, duration, money, short_model, thousands, width
 
 _BAR = 10
 #: Of the window; above, the figure is yellow.

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stenograph.agent.faces.console.look import short_model
-from stenograph.views import QUIET, count_of, one_line, short_path, wrap
+from stenograph.views import QUIET, count_of, one_line, short_model, short_path, wrap
 
 if TYPE_CHECKING:
     from stenograph.agent.engine import events
