@@ -167,7 +167,8 @@ def _is_whole(row: ResumabilityPage) -> bool:
 
 
 def _releases(rows: Sequence[ResumabilityPage]) -> list[str]:
-    return list(dict.fromkeys(row.release for row in rows))
+    """Newest first: it is the one that most people run."""
+    return list(dict.fromkeys(row.release for row in rows))[::-1]
 
 
 def _stem(path: str) -> str:
