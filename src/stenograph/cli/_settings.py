@@ -85,7 +85,7 @@ def shared_options(command: F) -> F:
             callback=_keep,
             metavar="DIR",
             help="Claude config directory to read. Repeatable. "
-            "[default: $CLAUDE_CONFIG_DIR, `homes` in the config file, or ~/.claude]",
+            "[default: $CLAUDE_CONFIG_DIR, `homes` in the config file, or ~/.claude and ~/.config/claude]",
         ),
     ):
         command = option(command)
