@@ -94,7 +94,7 @@ def _assert_nothing_is_lost(messages: list[Json], legs: tuple[str, ...]) -> None
     assert "Second body." in texts
 
 
-@pytest.mark.sample
+@pytest.mark.proof
 @pytest.mark.parametrize("release", ["2.0.76", "2.1.325"])
 @pytest.mark.parametrize("begins", ["ours", "theirs"])
 def test_hand_overs_with_servers_skills_and_agents_lose_nothing(begins: str, release: str, client: Client, world: World) -> None:

@@ -556,6 +556,7 @@ def test_options_that_only_change_how_something_is_shown_need_no_rule(project: P
     assert may_run(project, command)
 
 
+@pytest.mark.proof
 def test_commands_that_need_no_rule_show_nothing_from_outside_and_write_nothing(project: Path, need: Need) -> None:
     """Random options, most of them not on the list, behind commands that are; what is allowed is run."""
     if shutil.which("bash") is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from tests.cli.running import run
 
 from stenograph.testing.lines import assistant, encode, text, tool_use, user
@@ -109,6 +110,7 @@ def test_a_query_of_thousands_of_words_is_refused(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (2, "error: the query is too long; use at most 200 words\n")
 
 
+@pytest.mark.proof
 def test_a_regular_expression_that_explodes_gives_up(tmp_path: Path) -> None:
     """`(a|aa)+$` has a hundred million ways to split forty letters before another one."""
     home = _home(tmp_path, "a" * 40 + "b")

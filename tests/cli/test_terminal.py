@@ -161,6 +161,7 @@ def test_nobody_is_told_in_a_pipe_or_of_a_short_wait(monkeypatch: pytest.MonkeyP
     assert capfd.readouterr().err == ""
 
 
+@pytest.mark.proof
 def test_a_long_listing_shows_how_far_it_is(home: Path) -> None:
     """Every look at a file takes long here: 32 of them are more than a second."""
     for number in range(70):

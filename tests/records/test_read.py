@@ -28,7 +28,7 @@ ANY_BYTES = st.binary(max_size=40) | st.sampled_from(
     [b"\n", b"\r\n", b"\x00", b"\xef\xbb\xbf", b"\xff", b"null\n", b"{}", b'"', b"\\"]
 )
 
-quick = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+quick = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def put_together(located: list[Located], size: int) -> bytes:

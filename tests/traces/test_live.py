@@ -31,7 +31,7 @@ ALSO_OLDER = (NEWEST, *(pytest.param(release, marks=pytest.mark.full) for releas
 COUNT = say(tool("Bash", command="wc -l notes.md", description="Count"))
 
 
-@pytest.mark.sample
+@pytest.mark.proof
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_plain_turn_is_told_and_the_session_does_not_notice(release: str, client: Client, tmp_path: Path) -> None:
     with Live(client(release), release, tmp_path) as live:

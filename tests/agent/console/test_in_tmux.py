@@ -180,6 +180,7 @@ def test_a_queued_prompt_can_be_edited(tmp_path: Path) -> None:
     assert "Frst" not in messages_of(stage.requests[-1])
 
 
+@pytest.mark.proof
 def test_rewind_restores_files_and_leaves_a_branch(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     path = tmp_path / "work" / "a.txt"
