@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from tests.cli.running import SOURCE, assert_one_clear_line, run, run_unprivileged
+from tests.cli.running import SOURCE, assert_one_clear_line, run, run_in_terminal, run_unprivileged
 from tests.homes import session_id, turns, write_session
 
 from stenograph.config import AgentSettings, ArchiveSettings, Config, ListSettings
@@ -160,3 +160,9 @@ def test_a_closed_config_file_stops_nobody_but_who_named_it(closed: str) -> None
 def test_each_default_stands_in_one_place() -> None:
     assert Config().active_seconds == ACTIVE_SECONDS
     assert f"[default: {ListSettings().limit}]" in run("ls", "--help").stdout
+
+
+def test_color_is_chosen_for_commands_that_read_no_settings() -> None:
+    assert "\x1b[" in run("--color", "always", "schema", "show", "2.1.325").stdout
+    for off in (["--color", "never"], ["--no-color"], ["--plain"]):
+        assert "\x1b[" not in run_in_terminal(*off, "schema", "show", "2.1.325", columns=80)

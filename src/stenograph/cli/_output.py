@@ -60,12 +60,13 @@ def terminal_width() -> int | None:
 def render_options(ctx: click.Context, columns: int | None = None, **wishes: Any) -> RenderOptions:
     from functools import partial
 
-    from stenograph.cli._settings import again, is_plain
+    from stenograph.cli._settings import again, is_plain, wished_color
     from stenograph.views import RenderOptions
 
     plain = is_plain(ctx)
     terminal = sys.stdout.isatty() and not plain
-    color = terminal if ctx.color is None else ctx.color
+    wished = wished_color(ctx)
+    color = terminal if wished is None else wished
     width = columns or (None if plain else terminal_width())
     return RenderOptions(width=width, color=color, markdown=terminal or color, command=partial(again, ctx), **wishes)
 

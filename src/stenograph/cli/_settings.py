@@ -149,6 +149,11 @@ def _color(options: dict[str, Any], config: Config) -> bool | None:
     return False if wants_plain(os.environ) else wants_color(config, os.environ)
 
 
+def wished_color(ctx: click.Context) -> bool | None:
+    """As the settings have it; of a command that reads none, as the options and the environment do."""
+    return _color(ctx.meta.get(_KEY, {}), Config()) if ctx.color is None else ctx.color
+
+
 def is_plain(ctx: click.Context) -> bool:
     """Whether lines are wanted as in a pipe: `--plain`, `STENO_PLAIN` or a dumb terminal."""
     return bool(ctx.meta.get(_KEY, {}).get("plain")) or wants_plain(os.environ)

@@ -73,7 +73,10 @@ def undo(
         echo_page(listed, render_edits, render_options(ctx), as_json=as_json)
         if listed.findings:
             echo_warning(f"{count_of(len(listed.findings), 'line')} of the journal cannot be read")
-        ctx.exit(0 if listed.entries else NOTHING_MATCHED)
+        if not listed.entries:
+            echo_note("no edits")
+            ctx.exit(NOTHING_MATCHED)
+        return
     if number is not None and all(edit.number != number for edit in edits):
         raise UsageError(f"no edit {number}{' of this session' if session else ''}", hint="steno undo --list")
     if to is not None:

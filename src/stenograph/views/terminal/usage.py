@@ -39,7 +39,9 @@ def bar(value: int, largest: int, columns: int = _BAR) -> str:
 
 def render_usage(page: UsagePage, options: RenderOptions, *, breakdown: bool = False) -> Iterator[str]:
     total = page.total
-    yield options.paint(f"{_INDENT}{cost(total)} {_span(page)}{count_of(total.sessions, 'session')}, {page.timezone} time", BOLD)
+    room = None if options.width is None else options.width - len(_INDENT)
+    heading = f"{cost(total)} {_span(page)}{count_of(total.sessions, 'session')}, {page.timezone} time"
+    yield from (options.paint(f"{_INDENT}{line}", BOLD) for line in wrap(heading, room))
     yield options.paint(f"{_INDENT}{_provenance(page)}", DIM)
     yield ""
     if not page.rows:
@@ -49,7 +51,6 @@ def render_usage(page: UsagePage, options: RenderOptions, *, breakdown: bool = F
         yield ""
         yield from _models(total, options)
     notes = list(_notes(page))
-    room = None if options.width is None else options.width - len(_INDENT)
     if notes:
         yield ""
         yield from (f"{_INDENT}{line}" for note in notes for line in wrap(note, room))
