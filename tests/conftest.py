@@ -50,8 +50,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 # Of a test over every session or every recorded release, the quick run plays this many.
-_SESSIONS = 30
-_RELEASES = 8
+_SESSIONS = 18
+_RELEASES = 5
 _NEWEST = "2.1.325"
 
 
