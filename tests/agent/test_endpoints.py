@@ -157,7 +157,9 @@ def test_calls_and_answers_with_ids_of_their_own_are_all_there_after_a_resume(tm
         assert play(world, same, same, HELLO).responses == 3
         lines = lines_of(world.session)
     results = [line["message"]["content"][0] for line in of("user", lines) if line.get("toolUseResult")]
-    assert [result["content"] for result in results] == ["a", "b", "a", "b"]
+    contents = [result["content"] for result in results]
+    # Calls of one response run side by side: either may end first.
+    assert (sorted(contents[:2]), sorted(contents[2:])) == (["a", "b"], ["a", "b"])
     assert len({result["tool_use_id"] for result in results}) == 4
     # Three answers of the first run; the resumed one begins with the endpoint's id again, behind a prompt.
     assert len({line["message"]["id"] for line in of("assistant", lines)}) == 3
