@@ -47,7 +47,7 @@ def click(seen: Tab, selector: str) -> str:
     button = page.locator(selector).first
     button.click()
     page.wait_for_function("() => navigator.clipboard.readText().then((it) => it !== '')")
-    assert "Copied" in button.inner_text()
+    button.filter(has_text="Copied").wait_for()  # said right after the text is in the clipboard
     return str(page.evaluate("() => navigator.clipboard.readText()"))
 
 
