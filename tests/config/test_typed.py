@@ -12,7 +12,7 @@ from stenograph.config import read_config
 from stenograph.errors import ConfigError
 
 if sys.platform == "win32":
-    pytest.skip("makes pipes", allow_module_level=True)
+    pytest.skip("Windows has no named pipes", allow_module_level=True)
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device", "directory"])

@@ -54,7 +54,7 @@ class Blame(Struct, frozen=True):
     versions: tuple[FileVersion, ...]
 
     def earlier(self, line: int) -> Iterator[tuple[str, int]]:
-        """What was in the place of a line (from 1) before it was written, newest first: the text and its author."""
+        """The earlier versions of a line (counted from 1), newest first: the text and its author."""
         place = line - 1
         for old, new in zip(self.versions[-2::-1], self.versions[:0:-1], strict=True):
             came_from = _came_from(old.lines, new.lines, place)

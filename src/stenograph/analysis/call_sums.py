@@ -80,6 +80,7 @@ def sum_days(store: IndexStore, dimension: str, price: str) -> CallSums:
         groups += [(day, *row) for row in made_of.groups]
         sessions += [(day, session, 0) for session in made_of.sessions]
         left_out += made_of.left_out
+    # A call without a time has no day: None, as SQLite gives it too.
     return CallSums(groups, sessions, left_out)  # type: ignore[arg-type]
 
 

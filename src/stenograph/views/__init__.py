@@ -141,7 +141,7 @@ if TYPE_CHECKING:
     from stenograph.views.terminal.record_schema import render_release_schema, render_schema, render_schema_diff
     from stenograph.views.terminal.search import render_search
     from stenograph.views.terminal.sessions import is_shown_as, left_out_lines, render_overview, render_sessions
-    from stenograph.views.terminal.stats import list_turns, list_waste, render_stats, render_waste
+    from stenograph.views.terminal.stats import PART_NAMES, list_turns, list_waste, render_stats, render_waste
     from stenograph.views.terminal.statusline import dollars, status_line
     from stenograph.views.terminal.trace import (
         render_backfill,
@@ -240,7 +240,7 @@ _MODULES = {
     "terminal.record_schema": "render_release_schema render_schema render_schema_diff",
     "terminal.search": "render_search",
     "terminal.sessions": "is_shown_as left_out_lines render_overview render_sessions",
-    "terminal.stats": "list_turns list_waste render_stats render_waste",
+    "terminal.stats": "PART_NAMES list_turns list_waste render_stats render_waste",
     "terminal.trace": (
         "render_backfill render_settings_change render_settings_diff render_trace render_trace_status render_trace_test"
     ),
@@ -263,6 +263,7 @@ __all__ = [
     "GOOD",
     "OTHER",
     "OVERVIEW_ROWS",
+    "PART_NAMES",
     "PROSE",
     "QUIET",
     "TOOL",

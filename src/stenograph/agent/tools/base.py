@@ -242,7 +242,7 @@ class Tool(Generic[In]):
         return []
 
     def foresee(self, given: In, context: ToolContext) -> None:
-        """Raises ToolFailed if the call would fail, so that nobody is asked about it. Looks only at files the model has read."""
+        """Raises ToolFailed if the call would fail anyway: then the user is not asked. Looks only at files the model has read."""
 
     async def run(self, given: In, context: ToolContext) -> ToolOutput:
         raise NotImplementedError

@@ -16,7 +16,7 @@ _ID = 8
 _TOOLS = 8
 _BAR = 16
 _LEAST_FOR_BARS = 72
-_CONTEXT = {
+PART_NAMES = {
     "system": "System and tools",
     "memory": "Memory files",
     "files": "Files read",
@@ -79,11 +79,11 @@ def _context(page: StatsPage, options: RenderOptions) -> Iterator[str]:
     else:
         yield options.paint(f"{_INDENT}{heading}", BOLD) + options.paint(f"  {about}", DIM)
     largest = max((part.mean_tokens for part in page.context), default=0)
-    names = max(map(len, _CONTEXT.values()))
+    names = max(map(len, PART_NAMES.values()))
     for part in page.context:
         if part.mean_tokens or part.part not in ("memory", "thinking", "unknown"):
             drawn = options.paint(bar(part.mean_tokens, largest), CYAN) if options.width is not None else ""
-            line = f"{pad(_CONTEXT[part.part], names)}  {thousands(part.mean_tokens):>6}  {part.share:>4.0%}  {drawn}"
+            line = f"{pad(PART_NAMES[part.part], names)}  {thousands(part.mean_tokens):>6}  {part.share:>4.0%}  {drawn}"
             yield f"{_INDENT}{line}".rstrip()
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from stenograph.agent.faces.console.session_commands import conversation_of
 from stenograph.agent.faces.console.settings_commands import session_of
 from stenograph.errors import UsageError
-from stenograph.views import CARE, QUIET, TOOL, cut, fine_money, one_line, thousands, width
+from stenograph.views import CARE, PART_NAMES, QUIET, TOOL, cut, fine_money, one_line, thousands, width
 
 if TYPE_CHECKING:
     from stenograph.agent.faces.console.desk import Desk
@@ -20,15 +20,6 @@ _BAR = 24
 _LONGEST_BAR = 100
 #: Tokens.
 _WORTH_NAMING = 200
-_NAMES = {
-    "system": "System and tools",
-    "memory": "Memory files",
-    "files": "Files read",
-    "output": "Tool output",
-    "conversation": "Conversation",
-    "thinking": "Thinking",
-    "unknown": "Unknown",
-}
 
 
 async def context(desk: Desk, _: str) -> None:
@@ -44,7 +35,7 @@ async def context(desk: Desk, _: str) -> None:
     for name, tokens in parts.items():
         if tokens:
             bar = "━" * max(1, round(_BAR * tokens / largest))
-            lines.append(f"  {_NAMES[name]:<17} {thousands(tokens):>6}  {look.paint(bar, *TOOL)}")
+            lines.append(f"  {PART_NAMES[name]:<17} {thousands(tokens):>6}  {look.paint(bar, *TOOL)}")
     if residents:
         prices = [_price(desk, count) for _, count in residents]
         rows = [("Worth dropping", "tokens", "per later turn" if any(prices) else "")]
