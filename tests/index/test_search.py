@@ -243,8 +243,9 @@ def test_a_prompt_ranks_above_output_and_together_above_apart(tmp_path: Path) ->
     assert names(_indexed(tmp_path), '"blue whale"') == [_session_name(2), _session_name(1)]
 
 
+@pytest.mark.parametrize("ranked", [2, 1])
 def test_a_word_that_is_everywhere_finds_the_same_and_ranks_what_was_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ranked: int
 ) -> None:
     in_output = [
         user("u1", "Go"),
@@ -257,6 +258,7 @@ def test_a_word_that_is_everywhere_finds_the_same_and_ranks_what_was_said(
     _make(tmp_path, 3, [user("u4", "Draw a walrus"), assistant("a4", "m4", [text("Done")], "u4")])
     store = _indexed(tmp_path)
     monkeypatch.setattr("stenograph.index.find._FREQUENT", 1)
+    monkeypatch.setattr("stenograph.index.find._RANKED", ranked)
     found = search(store, parse_query("whale"))
     assert [(hit.session, hit.matches, len(hit.lines)) for hit in found.hits] == [
         (_session_name(2), 2, 2),

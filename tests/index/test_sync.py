@@ -32,6 +32,11 @@ _ROWS = {
         " FROM turns t JOIN sessions s ON s.id = t.session ORDER BY 1, 2"
     ),
     "docs": "SELECT f.path, d.offset, d.line, d.uuid, d.time FROM docs d JOIN files f ON f.id = d.file ORDER BY 1, 2",
+    "doc_spans": (
+        "SELECT f.path, d.offset, d.session = s.session FROM doc_spans s JOIN files f ON f.id = s.file"
+        " LEFT JOIN docs d ON d.id BETWEEN s.first AND s.last AND d.file = s.file ORDER BY 1, 2"
+    ),
+    "spanned": "SELECT (SELECT coalesce(sum(last - first + 1), 0) FROM doc_spans) - (SELECT count(*) FROM docs)",
     "calls": (
         "SELECT f.path, c.id, c.name, c.target, c.used, c.answered, c.failed, c.spilled"
         " FROM calls c JOIN files f ON f.id = c.file ORDER BY 1, 2"

@@ -11,10 +11,11 @@ import contextlib
 import os
 import re
 import time
-from collections import Counter
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
 from stenograph.disk import read_lines, redacted_repr
@@ -40,11 +41,6 @@ _WEIGHT = {
     TextKind.NOTE: 0.2,
 }
 _WEIGHTS = ", ".join(str(_WEIGHT[kind]) for kind in TextKind)
-# The documents that an FTS5 expression matches.
-_MATCHING = (
-    "FROM (SELECT rowid AS id FROM text WHERE text MATCH ? LIMIT -1) AS found"
-    " CROSS JOIN docs ON docs.id = found.id JOIN sessions ON sessions.id = docs.session"
-)
 # Tuned on `tests/index/queries.json`, and on the same sentences with a word more that the session does not hold.
 _TOGETHER = 3.0
 _MOST = 0.6
@@ -55,7 +51,10 @@ _DAY = 86_400.0
 _LOWEST = 1e-9
 # Lines that match a word, from which on not all of them are ranked.
 _FREQUENT = 20_000
-_SAID = " ".join(kind.name.lower() for kind in (TextKind.PROMPT, TextKind.ANSWER, TextKind.TITLE))
+_ASKED = "prompt title"
+_SAID = f"answer {_ASKED}"
+# So many of those are ranked, else only prompts and titles.
+_RANKED = 5_000
 # Most lines are shorter than this, in bytes.
 _LINE = 1 << 14
 # Of a spilled result, so many characters on both sides of a match.
@@ -224,6 +223,7 @@ class _Searching:
         self._kinds = narrowed.kinds
         self._columns = " ".join(kind.name.lower() for kind in sorted(narrowed.kinds))
         self._where, self._values = conditions_of(without_all_homes(self._db, narrowed))
+        self._matched: dict[str, list[int]] = {}
         self._copies: dict[int, list[str]] = {}
         self._tools: dict[int, dict[int, str]] = {}
 
@@ -275,27 +275,55 @@ class _Searching:
         """By session: the best line that an FTS5 expression matches, and how many lines it matches.
 
         Ranking a line costs twenty times as much as finding it. Where very many match, only those are ranked that hold it in a
-        title, a prompt or an answer: what tools printed would come after them anyway.
+        title, a prompt or an answer: what tools printed would come after them anyway. Where these are many too, answers are not
+        ranked either.
         """
         whole = self._in_columns(match)
-        if self._kinds or self._count(whole) <= _FREQUENT:
+        docs = self._matching(whole)
+        if self._kinds or len(docs) <= _FREQUENT:
             return self._rank(whole)
-        said = self._rank(f"{{{_SAID}}} : ({match})")
-        # As two texts: SQLite would sort all lines to count those of each session.
-        listed = self._db.execute(
-            f"SELECT group_concat(docs.session), group_concat(docs.id) {_MATCHING}{self._where}", (whole, *self._values)
-        )
-        sessions, docs = (text.split(",") if text else [] for text in listed.fetchone())
-        first = dict(zip(reversed(sessions), reversed(docs), strict=True))
+        said = f"{{{_SAID}}} : ({match})"
+        ranked = self._rank(said if self._count(said) <= _RANKED else f"{{{_ASKED}}} : ({match})")
         found = {}
-        for named, lines in sorted(Counter(sessions).items(), key=lambda each: int(each[0])):
-            session = int(named)
-            best = said.get(session)
-            found[session] = _Match(_LOWEST, int(first[named]), lines) if best is None else _Match(best.score, best.doc, lines)
+        for session, own in sorted(self._by_session(docs).items()):
+            best = ranked.get(session)
+            found[session] = _Match(_LOWEST, own[0], len(own)) if best is None else _Match(best.score, best.doc, len(own))
         return found
 
     def _count(self, match: str) -> int:
         return int(self._db.execute("SELECT count(*) FROM text WHERE text MATCH ?", (match,)).fetchone()[0])
+
+    def _matching(self, match: str) -> list[int]:
+        """The documents that an FTS5 expression matches, in order. As one text: a row for each would take five times as long."""
+        if (docs := self._matched.get(match)) is None:
+            listed = self._db.execute("SELECT group_concat(rowid) FROM text WHERE text MATCH ?", (match,)).fetchone()[0]
+            docs = self._matched[match] = _numbers(f"[{listed or ''}]")
+        return docs
+
+    def _by_session(self, docs: Sequence[int], among: Sequence[int] | None = None) -> dict[int, list[int]]:
+        """Documents by session, those that the filter leaves. Without a filter they are not looked up one by one."""
+        found: dict[int, list[int]] = {}
+        if self._where:
+            rows = self._db.execute(
+                "SELECT group_concat(docs.session), group_concat(docs.id) FROM json_each(?) AS found"
+                " CROSS JOIN docs ON docs.id = found.value JOIN sessions ON sessions.id = docs.session"
+                f"{self._where} AND (? IS NULL OR docs.session IN (SELECT value FROM json_each(?)))",
+                (str(docs), *self._values, *[None if among is None else str(among)] * 2),
+            )
+            sessions, left = (_numbers(f"[{listed or ''}]") for listed in rows.fetchone())
+            for session, doc in zip(sessions, left, strict=True):
+                found.setdefault(session, []).append(doc)
+            return found
+        spans = self._db.execute(
+            "SELECT first, last, session FROM doc_spans"
+            f"{'' if among is None else ' WHERE session IN (SELECT value FROM json_each(?))'} ORDER BY first",
+            () if among is None else (str(among),),
+        )
+        for first, last, session in spans:
+            begin = bisect_left(docs, first)
+            if begin < len(docs) and docs[begin] <= last:
+                found.setdefault(session, []).extend(docs[begin : bisect_right(docs, last, begin)])
+        return found
 
     def _rank(self, match: str) -> _Matches:
         rows = self._db.execute(
@@ -370,15 +398,15 @@ class _Searching:
         best = {session: [matches[session].doc] if self._lines else [] for session in sessions}
         if self._lines < 2 or not sessions:
             return best
+        match = self._in_columns(" OR ".join(term.match for term in terms))
+        owners = {doc: session for session, docs in self._by_session(self._matching(match), sessions).items() for doc in docs}
         rows = self._db.execute(
-            f"SELECT docs.session, docs.id, bm25(text, {_WEIGHTS}) AS score"
-            " FROM text CROSS JOIN docs ON docs.id = text.rowid CROSS JOIN sessions ON sessions.id = docs.session"
-            f"{self._where}{' AND' if self._where else ' WHERE'} docs.session IN (SELECT value FROM json_each(?))"
-            " AND text MATCH ? ORDER BY score",
-            (*self._values, str(list(sessions)), self._in_columns(" OR ".join(term.match for term in terms))),
+            f"SELECT rowid, bm25(text, {_WEIGHTS}) AS score FROM text"
+            " WHERE text MATCH ? AND +rowid IN (SELECT value FROM json_each(?)) ORDER BY score",
+            (match, str(list(owners))),
         )
-        for session, doc, _ in rows:
-            docs = best[session]
+        for doc, _ in rows:
+            docs = best[owners[doc]]
             if len(docs) < self._lines and doc not in docs:
                 docs.append(doc)
         return best
@@ -480,6 +508,9 @@ class _Searching:
             (session, f'"{agent}"'),
         ).fetchone()
         return row[0] if row else None
+
+
+_numbers = msgspec.json.Decoder(list[int]).decode
 
 
 def _each_once(lines: Iterable[HitLine]) -> tuple[HitLine, ...]:

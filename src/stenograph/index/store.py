@@ -16,7 +16,7 @@ from stenograph.config import data_folder
 from stenograph.database import files_of, open_database, transaction
 from stenograph.errors import DiskError, UnwritableError
 
-VERSION = 6
+VERSION = 7
 _NAME = f"index-{VERSION}.sqlite"
 
 # Full text is kept without the texts: they are in the sessions. SQLite before 3.43 can't delete from such a table, so the rows of
@@ -66,6 +66,11 @@ CREATE TABLE docs (
   time REAL
 );
 CREATE INDEX docs_by_file ON docs (file, offset);
+-- Documents of one file with numbers in a row, so that a search need not look up each one.
+CREATE TABLE doc_spans (
+  first INTEGER PRIMARY KEY, last INTEGER NOT NULL, file INTEGER NOT NULL, session INTEGER NOT NULL
+);
+CREATE INDEX doc_spans_by_file ON doc_spans (file, last);
 CREATE TABLE calls (
   file INTEGER NOT NULL,
   id TEXT NOT NULL,
@@ -171,7 +176,7 @@ def clear_if_mostly_garbage(store: IndexStore) -> None:
     if made <= _GARBAGE + 3 * live:
         return
     with store.writing() as db:
-        for table in ("homes", "files", "names", "sessions", "turns", "docs", "calls", "sqlite_sequence"):
+        for table in ("homes", "files", "names", "sessions", "turns", "docs", "doc_spans", "calls", "sqlite_sequence"):
             db.execute(f"DELETE FROM {table}")
         db.execute("INSERT INTO text (text) VALUES ('delete-all')")
 

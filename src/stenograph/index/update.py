@@ -225,6 +225,7 @@ class _Writer:
                 "INSERT INTO docs (id, session, file, offset, line, uuid, time) VALUES (?, ?, ?, ?, ?, ?, ?)",
                 ((first + place, file.session, file.id, *doc[:-_COLUMNS]) for place, doc in enumerate(rows.docs)),
             )
+            _note_span(db, file, first, first + len(rows.docs) - 1)
             self._texts += ((first + place, *doc[-_COLUMNS:]) for place, doc in enumerate(rows.docs))
             self._characters += rows.size
         db.executemany(
@@ -239,6 +240,12 @@ class _Writer:
             _end(db, file, rows.end)
         if self._characters >= _TEXT_HELD:
             self.flush()
+
+
+def _note_span(db: sqlite3.Connection, file: _File, first: int, last: int) -> None:
+    grown = db.execute("UPDATE doc_spans SET last = ? WHERE file = ? AND last = ?", (last, file.id, first - 1))
+    if not grown.rowcount:
+        db.execute("INSERT INTO doc_spans (first, last, file, session) VALUES (?, ?, ?, ?)", (first, last, file.id, file.session))
 
 
 def _end(db: sqlite3.Connection, file: _File, end: FileEnd) -> None:
@@ -326,7 +333,11 @@ def _forget_missing(store: IndexStore, missing: Iterable[bytes], homes: Sequence
 
 def _forget(db: sqlite3.Connection, file: int, offset: int = 0) -> None:
     """Drop the rows of a file from an offset on."""
-    db.execute("DELETE FROM docs WHERE file = ? AND offset >= ?", (file, offset))
+    (first,) = db.execute("SELECT min(id) FROM docs WHERE file = ? AND offset >= ?", (file, offset)).fetchone()
+    if first is not None:  # documents of a file are numbered in the order of its lines
+        db.execute("DELETE FROM docs WHERE file = ? AND offset >= ?", (file, offset))
+        db.execute("DELETE FROM doc_spans WHERE file = ? AND first >= ?", (file, first))
+        db.execute("UPDATE doc_spans SET last = ? WHERE file = ? AND last >= ?", (first - 1, file, first))
     db.execute("DELETE FROM calls WHERE file = ? AND used >= ?", (file, offset))
     db.execute("UPDATE calls SET answered = NULL, failed = 0, spilled = NULL WHERE file = ? AND answered >= ?", (file, offset))
     if not offset:
