@@ -8,6 +8,7 @@ import os
 import shutil
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.agent.tools.desk import Desk
@@ -378,6 +379,31 @@ def test_a_command_that_won_t_end_is_ended_also_when_it_is_cancelled_twice(desk:
         return int((desk.project / "pid").read_text())
 
     wait_until_gone(asyncio.run(cancelled()))
+
+
+def test_a_command_is_asked_to_end_also_when_it_is_cancelled_while_it_starts(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shell, "GRACE", 30)
+    start = asyncio.create_subprocess_exec
+
+    async def start_slowly(*arguments: Any, **options: Any) -> asyncio.subprocess.Process:
+        # On a busy machine a command works before its starter knows.
+        process = await start(*arguments, **options)
+        await asyncio.sleep(0.3)
+        return process
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", start_slowly)
+
+    async def cancelled() -> None:
+        command = "trap 'echo asked > asked; exit' TERM; touch began; while true; do sleep 0.01; done"
+        call = asyncio.create_task(desk.call(Bash(), command=command))
+        while not (desk.project / "began").exists():
+            await asyncio.sleep(0.01)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+
+    asyncio.run(cancelled())
+    assert (desk.project / "asked").read_text(encoding="utf-8") == "asked\n"
 
 
 def test_a_child_that_keeps_the_output_open_keeps_nobody_waiting(desk: Desk) -> None:

@@ -233,7 +233,9 @@ async def start_shell(
                 pass_fds=[telling] if tells_folder else [],
             )
         )
-        process = await _started(starting)
+        # Half-started it could not be ended.
+        is_cancelled = await _uncancelled(starting)
+        process = starting.result()
     except BaseException as error:
         _close(reading, told)
         if isinstance(error, (OSError, ValueError)):
@@ -241,7 +243,14 @@ async def start_shell(
         raise
     finally:
         _close(writing, telling)
-    return Shell(process, reading, told)
+    shell = Shell(process, reading, told)
+    if is_cancelled:
+        try:
+            await shell.end()
+        finally:
+            shell.close()
+        raise asyncio.CancelledError
+    return shell
 
 
 def _folder_pipe() -> tuple[int, int]:
@@ -265,16 +274,15 @@ def _close(*descriptors: int) -> None:
             os.close(descriptor)
 
 
-async def _started(starting: asyncio.Future[asyncio.subprocess.Process]) -> asyncio.subprocess.Process:
-    """If cancelled meanwhile, leaves no process behind: half-started it could not be ended."""
-    try:
-        return await asyncio.shield(starting)
-    except asyncio.CancelledError:
-        process = await starting
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
-        raise
+async def _uncancelled(starting: asyncio.Future[asyncio.subprocess.Process]) -> bool:
+    """Wait for it, also if cancelled meanwhile. Returns whether that was so."""
+    is_cancelled = False
+    while not starting.done():
+        try:
+            await asyncio.wait([starting])
+        except asyncio.CancelledError:
+            is_cancelled = True
+    return is_cancelled
 
 
 def command_environment(environ: Mapping[str, str], more: Mapping[str, str], *, untrusted: Iterable[Path] = ()) -> dict[str, str]:
