@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from msgspec import UNSET
+from msgspec import UNSET, Raw
 
 from stenograph.records import AssistantRecord, TextBlock, decode, message_id_of, text_of
 from stenograph.records.peek import (
@@ -19,6 +19,7 @@ from stenograph.records.peek import (
     members,
     outline,
     session_named,
+    shown_file,
 )
 
 
@@ -58,6 +59,26 @@ def test_the_history_of_files_is_read_in_order_and_nothing_else(tmp_path: Path) 
     ]
     path.write_text("\n".join(lines), encoding="utf-8")
     assert [line["n"] for line in file_history_of(path)] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [
+        ('{"filePath":"/a\\"b","oldString":"x","newString":"y"}', ('/a"b', None)),
+        # With a name too long for the quick look, and in another order.
+        ('{"filePath":"/' + 9000 * "a" + '","oldString":"x"}', ("/" + 9000 * "a", None)),
+        ('{"oldString":"\\"filePath\\":\\"/b\\"","filePath":"/a"}', ("/a", None)),
+        ('{"type":"create","filePath":"/a","content":"x"}', ("/a", True)),
+        ('{"type":"text","file":{"filePath":"/a","content":"x","numLines":1,"totalLines":2}}', ("/a", False)),
+        ('{"type":"text","file":{"filePath":"/a","content":"x","numLines":2,"totalLines":2}}', ("/a", True)),
+        ('{"stdout":"x"}', None),
+        ('"Error: x"', None),
+        ("{", None),
+    ],
+)
+def test_the_file_of_a_result_is_known_without_its_texts(result: str, expected: tuple[str, bool | None] | None) -> None:
+    assert shown_file(Raw(result.encode())) == expected
+    assert shown_file(UNSET) is None
 
 
 def test_compactions_are_found_from_the_end() -> None:

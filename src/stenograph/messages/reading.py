@@ -6,6 +6,7 @@ offsets. What stands before the last compaction is passed over as bytes: it cost
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from stenograph.graph import Graph, build_graph
@@ -25,9 +26,15 @@ from stenograph.releases import NEWEST
 READ_WHOLE = 5 * 1024 * 1024
 
 
-def read_for_resume(path: Path, release: str = NEWEST) -> Graph:
-    """The graph of a session's file as far as the release reads it. Raises UnreadableError."""
-    begin = last_compaction if message_habits(release).reads_from_boundary else None
+def read_for_resume(path: Path, release: str = NEWEST, *, look: Callable[[bytes], object] | None = None) -> Graph:
+    """The graph of a session's file as far as the release reads it. `look` gets all bytes. Raises UnreadableError."""
+    reads_from_boundary = message_habits(release).reads_from_boundary
+
+    def begin(memory: bytes) -> int:
+        if look:
+            look(memory)
+        return last_compaction(memory) if reads_from_boundary else 0
+
     return build_graph([(path, "", read_all_records(path, begin))])
 
 

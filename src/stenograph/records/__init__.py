@@ -113,6 +113,7 @@ if TYPE_CHECKING:
         ABSENT,
         LineMembers,
         compactions_backwards,
+        file_history_in,
         file_history_of,
         is_aborted,
         may_be_agent_progress,
@@ -265,8 +266,8 @@ _MODULES = {
     "markers": "CAVEATS INTERRUPTED INTERRUPTED_TOOL_USE INTERRUPTED_TURN NOTIFICATION OWN_FIELD SYNTHETIC WARM_UP ZERO_UUID",
     "messages": "AssistantMessage CacheCreation RecordMessage ServerToolUse Usage",
     "peek": (
-        "ABSENT LineMembers compactions_backwards file_history_of is_aborted may_be_agent_progress may_be_custom_title"
-        " may_be_summary may_name_cwd may_use_the_web outline peek peek_members"
+        "ABSENT LineMembers compactions_backwards file_history_in file_history_of is_aborted may_be_agent_progress"
+        " may_be_custom_title may_be_summary may_name_cwd may_use_the_web outline peek peek_members"
     ),
     "progress": (
         "AgentProgress BashProgress HookProgress McpProgress Progress ProgressRecord QueryUpdateProgress"
@@ -509,6 +510,7 @@ __all__ = [
     "compactions_backwards",
     "decode",
     "encode",
+    "file_history_in",
     "file_history_of",
     "file_history_snapshot",
     "find_invalid_text",

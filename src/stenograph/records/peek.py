@@ -5,6 +5,7 @@ Reads as tolerantly as a client does. A look for bytes is only a hint that saves
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,9 @@ from stenograph.records.shape import mentions
 
 _FILE_HISTORY = b'"file-history-'
 _BOUNDARY = b'"compact_boundary"'
+#: How a result of Edit begins in every release. The texts that follow name no other file.
+_EDITED = re.compile(rb'\{"filePath":("(?:[^"\\]|\\.)*"),"oldString":')
+_NAME_AT_MOST = 5000
 
 
 class _Named(msgspec.Struct):
@@ -120,8 +124,13 @@ def shown_file(result: msgspec.Raw | msgspec.UnsetType) -> tuple[str, bool | Non
 
     Without decoding the texts in it, of which a long session has hundreds of megabytes.
     """
-    if result is msgspec.UNSET or not bytes(result).startswith(b"{"):
+    if result is msgspec.UNSET:
         return None
+    start = bytes(memoryview(result)[:_NAME_AT_MOST])
+    if not start.startswith(b"{"):
+        return None
+    if edited := _EDITED.match(start):
+        return parse_strictly(edited[1]), None
     try:
         shown = _read_shown(result)
     except REFUSALS:
@@ -136,7 +145,11 @@ def shown_file(result: msgspec.Raw | msgspec.UnsetType) -> tuple[str, bool | Non
 
 def file_history_of(path: Path) -> list[dict[str, Any]]:
     """The members of the lines about the history of files, in order; no other line is decoded."""
-    data = read_whole(path)
+    return file_history_in(read_whole(path))
+
+
+def file_history_in(data: bytes) -> list[dict[str, Any]]:
+    """The same for the bytes of a file."""
     found: list[dict[str, Any]] = []
     place = data.find(_FILE_HISTORY)
     while place >= 0:

@@ -21,14 +21,14 @@ from stenograph.agent.engine.options import AgentOptions
 from stenograph.agent.engine.sendable import sendable
 from stenograph.agent.recording.opening import KnownFile, OpenedSession, new_envelope, refuse_used, session_path
 from stenograph.agent.recording.recorder import Recorder
-from stenograph.agent.recording.rewinding import Chosen, choose, latest_time
+from stenograph.agent.recording.rewinding import Chosen, choose, latest_time, whole
 from stenograph.archive import Archive, default_archive_folder, refuse_open
 from stenograph.disk import find_project_folders, projects_folder
 from stenograph.errors import SessionNotFoundError, UsageError
 from stenograph.family import SessionFile, list_project
 from stenograph.graph import Graph, build_graph, choose_leaf, walk_chain
 from stenograph.inputs import HUMAN, InputKind, input_at
-from stenograph.messages import NO_LINE, Message, message_habits, messages_of, read_for_resume, select, with_attachments
+from stenograph.messages import NO_LINE, Message, message_habits, messages_of, select, with_attachments
 from stenograph.model import TOKEN_COUNTS
 from stenograph.records import (
     NOTIFICATION,
@@ -71,7 +71,7 @@ def open_again(options: AgentOptions) -> OpenedSession:
             chosen = choose(path, options)
             path = fork(path, chosen.graph, options)
             with _held(path, new_envelope(options, path.stem)) as recorder:
-                opened = _take_up(recorder, Chosen(graph=read_for_resume(path)), asked=options.model)
+                opened = _take_up(recorder, whole(path), asked=options.model)
         else:
             if options.session_id:
                 raise UsageError("--session-id is for new sessions", hint="add --fork-session to continue in a copy with that id")
@@ -101,7 +101,8 @@ def take_up(path: Path, envelope: Envelope, *, asked: str) -> OpenedSession:
     with _held(path, envelope) as recorder:
         # Sidechain lines, which no client resumes as a session, are the conversation here.
         own = [msgspec.structs.replace(one, record=_as_main(one.record)) for one in read_all_records(path)]
-        return _take_up(recorder, Chosen(graph=build_graph([(path, "", own)])), asked=asked)
+        chosen = Chosen(graph=build_graph([(path, "", own)]), file_history=file_history_of(path))
+        return _take_up(recorder, chosen, asked=asked)
 
 
 def newest_here(options: AgentOptions) -> Path:
@@ -137,7 +138,7 @@ def _take_up(recorder: Recorder, chosen: Chosen, *, asked: str) -> OpenedSession
         recorder.begin_branch()
         if not graph.records:
             recorder.cut_torn_tail()
-            return OpenedSession(recorder=recorder, conversation=Conversation(), file_history=file_history_of(path))
+            return OpenedSession(recorder=recorder, conversation=Conversation(), file_history=chosen.file_history)
     _keep_notifications(graph)
     selection = select(graph, NEWEST, message_habits(NEWEST))
     # The endpoint has cached what the model wrote.
@@ -168,7 +169,7 @@ def _take_up(recorder: Recorder, chosen: Chosen, *, asked: str) -> OpenedSession
     return OpenedSession(
         recorder=recorder,
         conversation=Conversation(messages),
-        file_history=file_history_of(path),
+        file_history=chosen.file_history,
         model=model,
         # Counts before a compaction don't apply any more.
         tokens=_last_tokens(live := [selection.graph.records[node] for node in selection.nodes]),

@@ -11,7 +11,17 @@ from stenograph.agent.engine.options import AgentOptions
 from stenograph.errors import UsageError
 from stenograph.graph import Graph, build_graph, walk_chain
 from stenograph.messages import read_for_resume, siblings_of
-from stenograph.records import ChainedRecord, CompactBoundaryRecord, Record, UserRecord, file_history_of, moment, read_all_records
+from stenograph.records import (
+    ChainedRecord,
+    CompactBoundaryRecord,
+    Json,
+    Record,
+    UserRecord,
+    file_history_in,
+    file_history_of,
+    moment,
+    read_all_records,
+)
 from stenograph.releases import NEWEST
 from stenograph.turns import Turn
 
@@ -23,15 +33,24 @@ class Chosen(Struct, kw_only=True):
     prompt: str = ""
     #: The latest time in the whole file, in milliseconds; 0: of the graph.
     last_ms: int = 0
+    #: Lines about the history of files, of the whole file.
+    file_history: list[Json] = []
 
 
 def choose(path: Path, options: AgentOptions) -> Chosen:
     if options.rewind is None:
-        return Chosen(graph=read_for_resume(path))
+        return whole(path)
     chosen = _before_prompt(path, options.rewind, is_fork=options.fork)
-    if options.restore_files and not _has_snapshot(path, chosen.prompt):
+    if options.restore_files and not _has_snapshot(chosen):
         raise UsageError("that turn has no snapshot of files to restore", hint="add --keep-files to rewind only the conversation")
     return chosen
+
+
+def whole(path: Path) -> Chosen:
+    """Reads the file once. Raises UnreadableError."""
+    history: list[Json] = []
+    graph = read_for_resume(path, look=lambda data: history.extend(file_history_in(data)))
+    return Chosen(graph=graph, file_history=history)
 
 
 def _before_prompt(path: Path, reference: str, *, is_fork: bool) -> Chosen:
@@ -52,7 +71,8 @@ def _before_prompt(path: Path, reference: str, *, is_fork: bool) -> Chosen:
         raise UsageError("that prompt is before a compaction", hint="add --fork-session to rewind to it in a copy")
     nodes = siblings_of(graph, walk_chain(graph, leaf), NEWEST) if leaf >= 0 else []
     located = [graph.nodes[one] for one in sorted(nodes)]
-    return Chosen(graph=build_graph([(path, "", located)]), prompt=prompt, last_ms=last_ms)
+    history = file_history_of(path)
+    return Chosen(graph=build_graph([(path, "", located)]), prompt=prompt, last_ms=last_ms, file_history=history)
 
 
 def _named_turn(turns: Sequence[Turn], uuids: Sequence[str], reference: str) -> Turn:
@@ -69,10 +89,10 @@ def _named_turn(turns: Sequence[Turn], uuids: Sequence[str], reference: str) -> 
     return found[0]
 
 
-def _has_snapshot(path: Path, prompt: str) -> bool:
+def _has_snapshot(chosen: Chosen) -> bool:
     return any(
-        isinstance(snapshot := record.get("snapshot"), dict) and snapshot.get("messageId") == prompt
-        for record in file_history_of(path)
+        isinstance(snapshot := record.get("snapshot"), dict) and snapshot.get("messageId") == chosen.prompt
+        for record in chosen.file_history
     )
 
 
