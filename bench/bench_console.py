@@ -34,6 +34,7 @@ from stenograph.disk.projects import project_folder_name
 
 OURS = "steno agent"
 CALLS = 200
+TURNS = 200
 PIECES = 25_000
 ROUNDS = 3
 _LONGEST = 600.0
@@ -41,6 +42,9 @@ _QUIET = 2.5
 _TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 #: What each draws when its input is there.
 _MARKS = {OURS: b"for commands", NEWEST: "❯".encode()}
+_ANSWER = "## What was done\n\n" + "\n".join(
+    f"- Step {number}: read `src/part_{number}.py` and changed **two** lines." for number in range(20)
+)
 # Questions of a client to its terminal, and what an ordinary one answers.
 _ANSWERS = {b"\x1b[6n": b"\x1b[1;1R", b"\x1b[c": b"\x1b[?62c", b"\x1b[?u": b"\x1b[?0u"}
 
@@ -100,11 +104,11 @@ class Console:
         os.write(self._terminal, b"\x7f")
         return took
 
-    def submit(self, text: str) -> None:
+    def submit(self, text: str, rest: float = 0.5) -> None:
         for start in range(0, len(text), 500):
             os.write(self._terminal, text[start : start + 500].encode())
             self.rest(0.1)
-        self.rest(0.5)
+        self.rest(rest)
         os.write(self._terminal, b"\r")
 
     def rest(self, seconds: float) -> None:
@@ -158,14 +162,19 @@ class Arena:
 
     def answered(self, console: Console, requests: int) -> float:
         """When the first of so many requests came; waits until all were answered and the screen rests."""
+        first = self.came(console, requests, pause=0.5)
+        console.wait_until_quiet()
+        return first
+
+    def came(self, console: Console, requests: int, pause: float = 0.1) -> float:
+        """When the first of so many requests came; waits for all of them."""
         deadline = time.monotonic() + _LONGEST
         times: list[Asked] = []
         while len(times) < requests and time.monotonic() < deadline:
-            console.rest(0.5)
+            console.rest(pause)
             times += self.endpoint.take_times()
         if len(times) < requests:
             raise RuntimeError(f"{len(times)} of {requests} requests came")
-        console.wait_until_quiet()
         return times[0].arrived
 
 
@@ -183,6 +192,7 @@ def measure() -> Iterator[Figure | Row]:
         arena = Arena(commands, endpoint, Path(name).resolve())
         yield from _measure_start(arena)
         yield from _measure_work(arena, f"memory of {CALLS} calls", _calls(), CALLS + 1, by_memory=True)
+        yield from _measure_turns(arena)
         yield from _measure_work(arena, f"computing time of {PIECES:,} events", Play(pieces=PIECES), 1, by_memory=False)
         yield from _measure_resume(arena)
 
@@ -220,6 +230,28 @@ def _measure_work(arena: Arena, what: str, play: Play, requests: int, *, by_memo
     yield Row(f"{what}: " + ", ".join(f"{name} {value:.1f} {unit}" for name, value in found.items()))
     bound = 1 / 3 if by_memory else 1.0
     yield Figure(f"console: {what}", found[OURS] / found[NEWEST], " of the client's", round(bound, 2), "at most")
+
+
+def _measure_turns(arena: Arena) -> Iterator[Figure | Row]:
+    """Prompts one after the other, each answered with a page of Markdown."""
+    found: dict[str, float] = {}
+    for name in arena.commands:
+        with arena.open(name, "--dangerously-skip-permissions") as console:
+            console.ready()
+            console.rest(1.0)
+            arena.endpoint.take_times()
+            console.submit(play_prompt(Play(end=[{"text": _ANSWER}])))
+            arena.answered(console, 1)
+            # What a prompt without a play of its own gets is what the last play ended with.
+            for _ in range(TURNS - 1):
+                console.submit("And then?", rest=0.1)
+                arena.came(console, 1)
+                console.rest(0.2)
+            console.wait_until_quiet()
+            _, found[name] = console.cost()
+    what = f"memory of {TURNS} turns"
+    yield Row(f"{what}: " + ", ".join(f"{name} {value:.1f} MB" for name, value in found.items()))
+    yield Figure(f"console: {what}", found[OURS] / found[NEWEST], " of the client's", 0.33, "at most")
 
 
 def _measure_resume(arena: Arena) -> Iterator[Figure | Row]:
