@@ -43,10 +43,13 @@ _POLL = 0.1
 _STILL = 0.4
 # … which never happens while it draws a spinner.
 _LONGEST_STILL = 2.0
-#: How often Enter is pressed again, and how much of a text is looked for in the input field, above its lower border.
-_TRIES = 3
+# … and to show them, this long at most.
+_LONGEST_ECHO = 10.0
+#: How often Enter is pressed, and how much of a text is looked for, without what breaks and frames its lines.
+_TRIES = 4
 _END_OF_TEXT = 20
-_BORDERS = ("─", "╰", "━")
+_BORDERS = ("─", "╭", "╰", "━")
+_BETWEEN = re.compile(r"[\s│]")
 _COMMAND_TIMEOUT = 10.0
 _GRACE = 3.0
 
@@ -123,19 +126,25 @@ class Terminal:
 
     def submit(self, text: str) -> None:
         self.type(text)
-        self.press("Enter")
-        # A busy client takes letters and Enter in one read, however long one waits between them: then it is still to be sent.
+        # A busy client draws letters long after they were typed. An Enter that it reads together with them is a new line.
+        self._wait_a_while(lambda: _shows(self.screen(), text), _LONGEST_ECHO)
         for _ in range(_TRIES):
-            time.sleep(_STILL)
-            if not self._is_in_the_input_field(text):
-                return
             self.press("Enter")
+            if self._wait_a_while(lambda: not _shows(self._input_field(), text), _LONGEST_STILL):
+                return
 
-    def _is_in_the_input_field(self, text: str) -> bool:
-        """Whether the end of a text stands right above the field's lower border."""
+    def _input_field(self) -> str:
+        """What is between the last two borders; nothing if there are none."""
         lines = [line for line in self.screen().splitlines() if line.strip()]
-        places = [place for place, line in enumerate(lines) if text.strip()[-_END_OF_TEXT:] in line]
-        return bool(places) and places[-1] + 1 < len(lines) and lines[places[-1] + 1].lstrip()[:1] in _BORDERS
+        borders = [place for place, line in enumerate(lines) if line.lstrip()[:1] in _BORDERS]
+        return "\n".join(lines[borders[-2] + 1 : borders[-1]]) if len(borders) > 1 else ""
+
+    def _wait_a_while(self, look: Callable[[], bool], longest: float) -> bool:
+        """Whether it came true in time."""
+        deadline = time.monotonic() + longest
+        while not (seen := look()) and time.monotonic() < deadline:
+            time.sleep(_POLL)
+        return seen
 
     def paste(self, text: str) -> None:
         """Paste as a terminal does, between brackets."""
@@ -273,6 +282,11 @@ def prepare_home(home: Path, cwd: Path) -> None:
     # 1.0.128 does not start when a project that it knows has no list of tools.
     projects[str(cwd)] = {"allowedTools": [], "history": [], **projects.get(str(cwd), {}), **trusted}
     path.write_text(json.dumps({**answered, **state, "projects": projects}), encoding="utf-8")
+
+
+def _shows(screen: str, text: str) -> bool:
+    """Whether the end of a text is there, or a paste that stands for it."""
+    return _BETWEEN.sub("", text)[-_END_OF_TEXT:] in (plain := _BETWEEN.sub("", screen)) or "[Pastedtext" in plain
 
 
 def _literal(argument: str) -> str:

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import stat
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +22,20 @@ Start = Callable[[str], Terminal]
 
 # Stands in for a client: shows a prompt and says again, between brackets, every line that it reads.
 ECHO = 'while printf "> "; IFS= read -r line; do echo "[$line]"; done'
+# One that draws late, and takes an Enter which it reads together with letters for a new line, as a client does.
+LATE = """
+import os, time, tty
+tty.setraw(0)
+field = ""
+while True:
+    print("\\033[2J\\033[H" + f"────\\r\\n> {field}\\r\\n────\\r", end="", flush=True)
+    time.sleep(1)
+    data = os.read(0, 1000).decode()
+    if data == "\\r":
+        print(f"\\r\\n[{field}]\\r", flush=True)
+        time.sleep(60)
+    field += data.replace("\\r", "\\r\\n  ")
+"""
 
 
 @pytest.fixture
@@ -43,6 +58,14 @@ def test_letters_arrive_as_they_were_typed(start: Start) -> None:
         for letters in ("one;", "-l Enter", "#{pane_pid} $HOME \\; é ❯"):
             terminal.submit(letters)
             terminal.wait_for(f"[{letters}]")
+
+
+def test_a_text_is_sent_once_a_late_client_shows_it(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "late.py").write_text(LATE, encoding="utf-8")
+    with start(f"exec {sys.executable} {tmp_path / 'late.py'}") as terminal:
+        terminal.wait_until_ready()
+        terminal.submit("Some words")
+        terminal.wait_for("[Some words]")
 
 
 def test_pasted_text_and_keys_arrive(start: Start) -> None:
