@@ -115,6 +115,15 @@ def test_each_block_of_a_response_is_a_line_with_the_final_usage(world: World) -
     assert first[0]["message"]["content"][0]["signature"]
 
 
+def test_a_call_says_how_long_its_input_was_written_as_in_the_client(world: World) -> None:
+    # 2.1.325, given an input in three parts over 2.1 s, writes 2115; it never writes 0, and writes nothing for other blocks.
+    world.run(cue("tools"))
+    answers = of("assistant", lines_of(world.session))
+    blocks = [(line["message"]["content"][0]["type"], line.get("toolInputStreamMs")) for line in answers]
+    assert {kind for kind, _ in blocks} == {"thinking", "text", "tool_use"}
+    assert all((isinstance(ms, int) and ms >= 1) if kind == "tool_use" else ms is None for kind, ms in blocks)
+
+
 def test_lines_say_the_release_they_are_written_as_and_who_wrote_them(world: World) -> None:
     from stenograph import __version__
 

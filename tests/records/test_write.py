@@ -143,7 +143,8 @@ def test_an_answer_holds_one_block_and_names_its_request_where_there_is_one() ->
         "madeBy": "model",
     }
     bare = answer_members(envelope(), {}, {}, request_id="", **given)
-    assert not {"requestId", "attributionAgent"} & bare.keys()
+    assert not {"requestId", "attributionAgent", "toolInputStreamMs"} & bare.keys()
+    assert answer_members(envelope(), {}, {}, request_id="", **given, input_ms=7)["toolInputStreamMs"] == 7
     assert list(answer_members(envelope(OLD), {}, {}, request_id="r", **given)) == ["message", "requestId", "type"]
     assert list(answer_members(envelope(OLD), {}, {}, request_id="", **given)) == ["message", "type"]
 

@@ -259,12 +259,18 @@ def answer_members(
     index: int,
     request_id: str,
     requested_model: str,
+    input_ms: int = 0,
     more: Json | None = None,
 ) -> Json:
-    """One block of a response; the message around it is whole except for its content. `more`: further members, not in 2.0."""
+    """One block of a response; the message around it is whole except for its content. `more`: further members, not in 2.0.
+
+    No `requestRef`: it names a line of the client's own log of requests.
+    """
     members: Json = {"message": {**message, "content": [block]}}
     if envelope.is_old:
         return {**members, "requestId": request_id, "type": "assistant"} if request_id else {**members, "type": "assistant"}
+    if input_ms:
+        members["toolInputStreamMs"] = input_ms
     members["apiBlockIndex"] = index
     if request_id:
         members["requestId"] = request_id

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 from msgspec import Struct, field
@@ -27,6 +28,9 @@ class Answer(Struct):
     begun_text: list[str] = field(default_factory=list)
     #: Something other than thinking has begun.
     is_answering: bool = False
+    #: Milliseconds in which the input of a call was written, by its id.
+    input_ms: dict[str, int] = field(default_factory=dict)
+    _block_began: float = 0.0
 
     @property
     def shown(self) -> list[Json]:
@@ -59,11 +63,15 @@ class Answer(Struct):
                 self.begun_text.append(event.text)
             case stream.BlockStart():
                 self.is_answering = self.is_answering or event.block.get("type") not in THINKING
+                self._block_began = time.monotonic()
             case stream.BlockStop():
                 self.begun_text.clear()
                 if event.unparsed_input:
                     self.unparsed[len(self.blocks)] = event.unparsed_input
                 self.blocks.append(event.block)
+                if event.block["type"] == "tool_use":
+                    # From the start of its block, never 0 (2.1.325).
+                    self.input_ms[event.block["id"]] = max(1, round(1000 * (time.monotonic() - self._block_began)))
             case stream.MessageStop():
                 self.stop_reason = event.stop_reason
                 self.message |= {

@@ -222,6 +222,7 @@ class Asker:
             blocks,
             request_id=answer.request_id,
             requested_model=called_name(self.model),
+            input_ms=answer.input_ms,
             more={**self._causes(turn), **self._wishes()},
         )
         self._conversation.add_answer(blocks)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
@@ -161,9 +161,16 @@ class Recorder:
         return self._last
 
     def response(
-        self, message: Json, blocks: Sequence[Json], *, request_id: str, requested_model: str, more: Json | None = None
+        self,
+        message: Json,
+        blocks: Sequence[Json],
+        *,
+        request_id: str,
+        requested_model: str,
+        input_ms: Mapping[str, int] | None = None,
+        more: Json | None = None,
     ) -> list[str]:
-        """One line a block, all in one write: whole in the file or not at all."""
+        """One line a block, all in one write: whole in the file or not at all. `input_ms`: by the id of a call."""
         return self._chain(
             [
                 write.answer_members(
@@ -173,6 +180,7 @@ class Recorder:
                     index=index,
                     request_id=request_id,
                     requested_model=requested_model,
+                    input_ms=(input_ms or {}).get(block.get("id", ""), 0),
                     more=more,
                 )
                 for index, block in enumerate(blocks)
