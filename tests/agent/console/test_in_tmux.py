@@ -68,6 +68,10 @@ def test_escape_in_a_tool_answers_the_call(tmp_path: Path) -> None:
         terminal.wait_for("begun")
         terminal.press("Escape")
         terminal.wait_for("interrupted after")
+        terminal.press("C-o")
+        assert f"■ Bash $ {command}" in terminal.wait_for("q back")
+        terminal.press("q")
+        terminal.wait_for("Say what to do instead")
         terminal.submit(cue("next", "Go ahead."))
         terminal.wait_for("Next answer.")
     results = [
@@ -243,7 +247,7 @@ def test_files_shell_commands_and_new_lines_go_along(tmp_path: Path) -> None:
 def test_commands_are_completed_and_unknown_ones_not_sent(tmp_path: Path) -> None:
     with console(tmp_path, {}) as (terminal, stage):
         terminal.type("/perm")
-        terminal.wait_for("/permissions")
+        terminal.wait_for("/permissions [allow RULE]  List permission rules")
         terminal.press("Enter")
         terminal.wait_for("Mode: ask first")
         enter(terminal, "/nonsense")
@@ -253,11 +257,12 @@ def test_commands_are_completed_and_unknown_ones_not_sent(tmp_path: Path) -> Non
 
 @pytest.mark.proof
 def test_the_screen_follows_a_resize_and_nothing_is_drawn_twice(tmp_path: Path) -> None:
-    tmux = {"TMUX": "it breaks lines anew"}
-    with console(tmp_path, {"one": [say(text("Hello."))]}, columns=60, environment=tmux) as (terminal, _):
+    # From an almost empty screen tmux moves rows out of reach when it becomes narrower.
+    answer = "\n".join([*(f"- Item {number}" for number in range(20)), "\nHello."])
+    with console(tmp_path, {"one": [say(text(answer))]}, columns=60) as (terminal, _):
         terminal.submit(cue("one", "Hi."))
         terminal.wait_for("Hello.")
-        for columns in (100, 50, 80):
+        for columns in (100, 50, 80, 40):
             terminal.resize(columns, 30)
             terminal.wait_for(re.compile(rf"(?<!─)─{{{columns}}}(?!─)"))
             seen = terminal.history()

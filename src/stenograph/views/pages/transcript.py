@@ -82,7 +82,7 @@ class ToolPart(Page, frozen=True, tag_field="part", tag="tool"):
     title: str
     """What it was asked for, in short."""
     status: str
-    """`done`, `failed`, `running`, or `unanswered`: it has no result."""
+    """`done`, `failed`, `running`, `unanswered`: it has no result, or, only while a session runs, `interrupted`."""
     bodies: tuple[Body, ...] = ()
     agent: AgentPart | None = None
     duration_ms: int | None = None

@@ -67,7 +67,13 @@ _RULE_COLUMNS = 80
 
 
 #: Of tool calls, by what became of them.
-_MARK = {"done": ("•", ()), "failed": ("✗", BAD), "unanswered": ("■", CARE), "running": ("●", GOOD)}
+_MARK = {
+    "done": ("•", ()),
+    "failed": ("✗", BAD),
+    "interrupted": ("■", CARE),
+    "unanswered": ("■", CARE),
+    "running": ("●", GOOD),
+}
 _STATUS = {"done": (), "failed": BAD, "interrupted": CARE, "running": GOOD}
 _BOXES = {"completed": "[x]", "in_progress": "[>]"}
 #: Notes that need a look even where they are folded.
@@ -194,6 +200,8 @@ def _tool(part: ToolPart, options: RenderOptions) -> Iterator[str]:
     facts += [_changed(body) for body in part.bodies if isinstance(body, Patch)]
     if part.status == "unanswered":
         facts.append("no result")
+    if part.status == "interrupted":
+        facts.append("interrupted")
     if options.figures:
         facts += _work(part.agent) if part.agent is not None else _took(part)
     aside = "  ".join(facts)

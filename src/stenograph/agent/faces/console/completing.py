@@ -44,14 +44,17 @@ class Completion(Struct):
     def lines(self, look: Look) -> list[str]:
         first = max(0, min(self.selected - _MOST + 1, len(self.candidates) - _MOST))
         shown = self.candidates[first : first + _MOST]
-        room = min(40, max(width(one.text) for one in shown))
+        takes = [one_line(f"{one.text} {one.hint}".rstrip()) for one in shown]
+        room = min(max(20, look.columns // 2 - 4), max(map(width, takes)))
         lines = []
-        for place, one in enumerate(shown, first):
+        for place, (one, whole) in enumerate(zip(shown, takes, strict=True), first):
             mark = "▌ " if place == self.selected else "  "
-            name = cut(one_line(one.text), room)
-            about = cut(one_line(f"{one.about} {one.hint}".rstrip()), look.columns - room - 6)
+            whole = cut(whole, room)
+            name = whole[: len(one_line(one.text))]
+            about = cut(one_line(one.about), look.columns - room - 6)
             named = look.paint(f"{mark}{name}", *COMMAND, *((1,) if place == self.selected else ()))
-            lines.append(f"{named}{' ' * (room - width(name) + 2)}{look.paint(about, *QUIET)}".rstrip())
+            hint = look.paint(whole[len(name) :], *QUIET)
+            lines.append(f"{named}{hint}{' ' * (room - width(whole) + 2)}{look.paint(about, *QUIET)}".rstrip())
         return lines
 
 

@@ -373,7 +373,8 @@ class Painter:
         status = "interrupted" if event.denied_by == "user-rejected" and not event.is_denied else ""
         took = event.duration_ms or (self._ms(running.began) if running and status else 0)
         if status:
-            part = msgspec.structs.replace(part, bodies=(Output(running.output),) if running and running.output.strip() else ())
+            bodies = (Output(running.output),) if running and running.output.strip() else ()
+            part = msgspec.structs.replace(part, status=status, bodies=bodies, duration_ms=took)
         self.folded.append(lambda: list(full_lines(part, self.look)))
         lines = done_lines(part, self.look, took=took, status=status)
         if running and running.calls and not status:

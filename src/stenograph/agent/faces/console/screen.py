@@ -48,10 +48,8 @@ _PANEL_KEYS = (
     "up", "down", "left", "right", "pageup", "pagedown", "enter", "escape", "tab", "s-tab", "backspace",
     "c-c", "c-d", "c-p", "c-n", "c-u", "c-o", "c-e", "c-f", "c-v",
 )  # fmt: skip
-#: Set by terminals that break lines anew when they become narrower.
-_REFLOWING = (
-    "TMUX", "VTE_VERSION", "KITTY_WINDOW_ID", "WEZTERM_PANE", "ITERM_SESSION_ID", "WT_SESSION", "ALACRITTY_WINDOW_ID",
-)  # fmt: skip
+#: Set by the few terminals that cut lines when they become narrower. Others break them anew.
+_CUTTING = ("XTERM_VERSION", "STY")
 # Begin and end of an update that terminals which know it show at once; others ignore it.
 _HOLD, _SHOW = "\x1b[?2026h", "\x1b[?2026l"
 
@@ -109,7 +107,7 @@ class Screen:
         self._live: list[str] = []
         #: As it stood in the input, folded pastes and all.
         self.last_sent = ""
-        self._reflows = any(name in environ for name in _REFLOWING)
+        self._reflows = environ.get("TERM") != "linux" and not any(name in environ for name in _CUTTING)
         self.buffer = Buffer(multiline=True, on_text_changed=self._changed)
         self._panel_control = FormattedTextControl(self._panel_text, focusable=True, show_cursor=False)
         self._app: Application[None] = self._application()
