@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NoReturn
 
 import pytest
@@ -47,6 +48,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if not (config.getoption("--proofs") or config.getoption("--full")):
         settings.load_profile("quick")
+    _keep_temporary_files_in_memory()
+
+
+def _keep_temporary_files_in_memory() -> None:
+    """Where there is room: a hundred thousand small files, most of them synced, cost a fifth of the time on a disk."""
+    try:
+        memory = os.statvfs("/dev/shm")
+    except OSError:
+        return
+    if memory.f_bavail * memory.f_frsize > 8 << 30 and not memory.f_flag & os.ST_NOEXEC:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", "/dev/shm")
 
 
 # Of a test over every session or every recorded release, the quick run plays this many.
@@ -105,10 +117,22 @@ def _parameters(item: pytest.Item) -> dict[str, object]:
     return item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
 
 
+@pytest.fixture(scope="session")
+def _homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("homes")
+
+
 @pytest.fixture(autouse=True)
-def _own_world(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_world(_homes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A home, a working folder and XDG folders of the test's own: nothing may see the user's."""
-    home = tmp_path_factory.mktemp("home")
+    # Not by `mktemp`: it reads the names of all that there are, which are thousands.
+    with TemporaryDirectory(dir=_homes, ignore_cleanup_errors=True) as home:
+        _move_in(Path(home), monkeypatch)
+        monkeypatch.chdir(tmp_path)
+        yield
+
+
+def _move_in(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("USERPROFILE", str(home))
     for name in ("CONFIG", "CACHE", "DATA", "STATE"):
@@ -117,7 +141,6 @@ def _own_world(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, monkeyp
         if name.startswith(("CLAUDE", "ANTHROPIC", "STENO_")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("TZ", "UTC")
-    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture(scope="session")

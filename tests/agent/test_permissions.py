@@ -409,10 +409,10 @@ def test_wrappers_of_wrappers_are_looked_through_in_good_time() -> None:
 
 def test_a_command_with_too_much_inside_each_other_is_denied_where_anything_is(project: Path) -> None:
     for command in ("$(" * 20_000, "echo " + "`" * 19_999, "bash -c '" * 5_000, "(" * 20_000 + "rm x", "sudo bash " * 5_000):
-        began = time.monotonic()
+        began = time.process_time()
         may_run(project, command, mode="bypassPermissions", denied="Bash(rm:*)")
         may_run(project, command, allowed="Bash(rm:*)")
-        assert time.monotonic() - began < 5
+        assert time.process_time() - began < 5
     assert not may_run(project, "$(" * 2_000, mode="bypassPermissions", denied="Bash(rm:*)")
     assert may_run(
         project, "cat <<'X' > a\n" + "word " * 50_000 + "\nX", mode="bypassPermissions", denied="Bash(rm:*) Read(.env)"

@@ -357,7 +357,7 @@ def test_a_cancelled_command_is_ended_at_once(desk: Desk) -> None:
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
-        assert time.monotonic() - began < 0.5
+        assert time.monotonic() - began < 30  # not after a minute
         return int((desk.project / "pid").read_text())
 
     wait_until_gone(asyncio.run(cancelled()))
@@ -408,11 +408,11 @@ def test_a_command_is_asked_to_end_also_when_it_is_cancelled_while_it_starts(des
 
 def test_a_child_that_keeps_the_output_open_keeps_nobody_waiting(desk: Desk) -> None:
     async def left() -> str:
-        began = time.monotonic()
-        output = await desk.call(Bash(), command="(sleep 1; echo late; echo went on > late.txt) & echo $!")
-        assert time.monotonic() - began < 0.9
+        waiting = "while [ ! -e go ]; do sleep 0.02; done"
+        output = await desk.call(Bash(), command=f"({waiting}; echo late; echo went on > late.txt) & echo $!")
         # It still can write, because somebody reads.
-        for _ in range(150):
+        (desk.project / "go").touch()
+        for _ in range(1000):
             if (desk.project / "late.txt").exists():
                 break
             await asyncio.sleep(0.02)

@@ -277,9 +277,9 @@ def test_patches_are_the_clients(before: str, after: str, hunks: list[tuple[int,
 
 
 def test_long_files_of_equal_lines_take_no_long_time() -> None:
-    began = time.monotonic()
+    began = time.process_time()
     [hunk] = structured_patch("x\n" + "z\n" * 6000 + "y\n", "a\n" + "z\n" * 5000 + "b\n")
-    assert time.monotonic() - began < 2
+    assert time.process_time() - began < 2
     assert (hunk["oldLines"], hunk["newLines"]) == (6002, 5002)
 
 

@@ -58,6 +58,9 @@ ANSWERS: dict[str, Answer] = {
 class Pages(LoopbackService):
     def __init__(self) -> None:
         self.asked: list[str] = []
+        #: Of `/three` nobody is served before three ask; of `/stuck` before it is over.
+        self.three = threading.Barrier(3)
+        self.over = threading.Event()
         pages = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -73,8 +76,10 @@ class Pages(LoopbackService):
                     for _ in range(40):
                         self.wfile.write(b"x" * 1024)
                     return
-                if self.path == "/slow":
-                    time.sleep(0.5)
+                if self.path == "/three":
+                    pages.three.wait(20)
+                if self.path == "/stuck":
+                    pages.over.wait(20)
                 status, headers, body = ANSWERS.get(self.path, ANSWERS["/plain"])
                 self.send_response(status)
                 for name, value in headers.items():
@@ -96,6 +101,7 @@ def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 def pages() -> Iterator[Pages]:
     with Pages() as served:
         yield served
+        served.over.set()
 
 
 class Reader:
@@ -316,7 +322,7 @@ def test_a_page_that_is_too_large_is_a_clear_error(desk: Desk, pages: Pages, mon
 
 def test_a_page_that_takes_too_long_is_a_clear_error(desk: Desk, pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page, "PATIENCE", 0.1)
-    assert failure(desk, f"{pages.url}/slow") == "127.0.0.1 did not answer in time"
+    assert failure(desk, f"{pages.url}/stuck") == "127.0.0.1 did not answer in time"
 
 
 def test_a_file_of_authorities_that_is_none_is_a_clear_error(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -410,7 +416,7 @@ def test_a_model_that_fails_is_a_clear_error(tmp_path: Path, pages: Pages) -> No
 
 def test_a_cancelled_fetch_keeps_nobody_waiting(desk: Desk, pages: Pages) -> None:
     async def cancelled() -> None:
-        call = asyncio.create_task(desk.call(WebFetch(), url=f"{pages.url}/slow", prompt="What?"))
+        call = asyncio.create_task(desk.call(WebFetch(), url=f"{pages.url}/stuck", prompt="What?"))
         while not pages.asked:
             await asyncio.sleep(0.01)
         call.cancel()
@@ -419,18 +425,17 @@ def test_a_cancelled_fetch_keeps_nobody_waiting(desk: Desk, pages: Pages) -> Non
 
     began = time.monotonic()
     asyncio.run(cancelled())
-    assert time.monotonic() - began < 0.45
+    assert time.monotonic() - began < 10  # not after twenty seconds
 
 
 def test_pages_are_fetched_beside_each_other(desk: Desk, pages: Pages) -> None:
-    async def both() -> None:
+    async def all_of_them() -> None:
         tool = WebFetch()
-        calls = [desk.call(tool, url=f"{pages.url}/slow", prompt="What?") for _ in range(3)]
+        calls = [desk.call(tool, url=f"{pages.url}/three", prompt="What?") for _ in range(3)]
         await asyncio.gather(*calls)
 
-    began = time.monotonic()
-    asyncio.run(both())
-    assert time.monotonic() - began < 1.4
+    asyncio.run(all_of_them())
+    assert not pages.three.broken
 
 
 def test_something_unforeseen_in_a_fetch_is_a_result(desk: Desk, pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
