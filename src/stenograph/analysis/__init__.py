@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         standing_notes,
         tools_found,
     )
+    from stenograph.analysis.costs import SessionSpent, call_spent, session_spent, sum_spent
     from stenograph.analysis.inventory import FileInventory, Inventory, RecordCounts, take_inventory
     from stenograph.analysis.reconcile import Reconciled, reconcile_sessions
     from stenograph.analysis.stats import KnownSession, Stats, ToolStats, TurnLink, known_sessions, stats_of
@@ -31,6 +32,7 @@ _MODULES = {
     "changes": "REASONS FileChange changed_files matching_lines",
     "comparing": "Comparison Side compare",
     "context": "PARTS Resident context_of prompt_images shape_of standing_notes tools_found",
+    "costs": "SessionSpent call_spent session_spent sum_spent",
     "inventory": "FileInventory Inventory RecordCounts take_inventory",
     "reconcile": "Reconciled reconcile_sessions",
     "stats": "KnownSession Stats ToolStats TurnLink known_sessions stats_of",
@@ -52,6 +54,7 @@ __all__ = [
     "Reconciled",
     "RecordCounts",
     "Resident",
+    "SessionSpent",
     "Side",
     "Spent",
     "Stats",
@@ -66,6 +69,7 @@ __all__ = [
     "WasteFinding",
     "WasteKind",
     "blame_file",
+    "call_spent",
     "changed_files",
     "compare",
     "context_of",
@@ -76,10 +80,12 @@ __all__ = [
     "read_status_input",
     "reconcile_sessions",
     "session_costs",
+    "session_spent",
     "shape_of",
     "standing_notes",
     "stats_of",
     "status_now",
+    "sum_spent",
     "take_inventory",
     "tools_found",
     "usage_table",

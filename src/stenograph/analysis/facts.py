@@ -6,17 +6,18 @@ In: a whole session and prices. Out: plain values, so that they can be kept in t
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 
 from msgspec import Struct
 
 from stenograph.analysis.context import PARTS, CallContext, FixedShape, Resident, context_of, prompt_of, shape_of
+from stenograph.analysis.costs import call_spent, session_spent, sum_spent
+from stenograph.analysis.usage import Spent
 from stenograph.index import call_key
 from stenograph.inputs import Status
 from stenograph.pricing import Tariff
-from stenograph.records import TokenCounts
 from stenograph.turns import ApiCall, CallPart, Compaction, Session, ToolCall, Turn, runs_below
 
 #: A wait for the user that is longer is a break.
@@ -44,8 +45,9 @@ class TurnFacts(Struct):
     status: str
     #: On the branch that a client resumes.
     is_current: bool
-    #: With its subagents' calls, in picodollars.
+    #: With its subagents' calls, in picodollars, and how much of it is estimated.
     cost: int
+    estimated: int
 
 
 class CacheRebuild(Struct):
@@ -128,6 +130,10 @@ class FactSheet(Struct):
     agent_calls: int
     cost: int
     agent_cost: int
+    #: How much of these is estimated.
+    estimated: int
+    agent_estimated: int
+    unpriced_calls: int
     #: Sums over the calls of the current branch and of subagents.
     context: dict[str, int]
     context_calls: int
@@ -177,17 +183,19 @@ class _Facts:
         agents = [(turn, self._started.get(run.agent_id, 0)) for run in self._runs for turn in run.turns]
         everything = main + agents
         context, calls, largest, prompts, cached = self._contexts()
-        agent_calls = [call for turn, _ in agents for call in self._counted(turn)]
+        spent = session_spent(session, self._tariff, self._copies)
         own_calls = [call for turn, _ in main for call in self._counted(turn)]
-        own_cost, agent_cost = sum(map(self._cost, own_calls)), sum(map(self._cost, agent_calls))
         waits = sorted(self._waits(everything), key=lambda wait: -wait.ms)
         return FactSheet(
             turns=list(self._turns()),
             tools=_tools(everything),
-            calls=len(own_calls) + len(agent_calls),
-            agent_calls=len(agent_calls),
-            cost=own_cost + agent_cost,
-            agent_cost=agent_cost,
+            calls=spent.total.calls,
+            agent_calls=spent.agents.calls,
+            cost=spent.total.cost,
+            agent_cost=spent.agents.cost,
+            estimated=spent.total.estimated,
+            agent_estimated=spent.agents.estimated,
+            unpriced_calls=spent.total.unpriced_calls,
             context=context,
             context_calls=calls,
             largest_context=largest,
@@ -255,13 +263,11 @@ class _Facts:
         for turn in self._session.all_turns:
             if self._is_copied(turn):
                 continue
-            cost = sum(self._cost(call) for call in self._counted(turn))
-            cost += sum(
-                self._cost(call) for run in runs_below(turn.agent_runs) for each in run.turns for call in self._counted(each)
-            )
+            below = [each for run in runs_below(turn.agent_runs) for each in run.turns]
+            spent = self._spent(call for each in (turn, *below) for call in self._counted(each))
             started = turn.started.timestamp() if turn.started else None
             status = turn.status.value if turn.calls or turn.status is not Status.INTERRUPTED else "unanswered"
-            yield TurnFacts(turn.number, started, status, turn.node in current, cost)
+            yield TurnFacts(turn.number, started, status, turn.node in current, spent.cost, spent.estimated)
 
     def _is_copy(self, call: ApiCall) -> bool:
         return bool(self._copies) and bool(call.message_id) and call_key(call.message_id) in self._copies
@@ -283,10 +289,8 @@ class _Facts:
                 if tool.agent is None:  # else its own calls are waits
                     yield Wait(number, tool.name, _between(tool.started, tool.ended))
 
-    def _cost(self, call: ApiCall) -> int:
-        tokens = call.tokens
-        counts = TokenCounts(tokens.input, tokens.output, tokens.cache_read, tokens.cache_write_5m, tokens.cache_write_1h)
-        return self._tariff.price(counts, call.model) or 0
+    def _spent(self, calls: Iterable[ApiCall]) -> Spent:
+        return sum_spent([spent for call in calls if (spent := call_spent(call, self._tariff)) is not None])
 
     def _staying(self, tokens: int, calls: int, model: str) -> int:
         """Of writing tokens to the cache once and reading them in so many later calls."""
@@ -349,7 +353,7 @@ class _Facts:
         for places in by_prompt.values():
             if len(places) > 1:
                 runs = [self._runs[place] for place in places]
-                costs = [sum(self._cost(call) for turn in run.turns for call in self._counted(turn)) for run in runs]
+                costs = [self._spent(call for turn in run.turns for call in self._counted(turn)).cost for run in runs]
                 turns = [self._started.get(run.agent_id, 0) for run in runs]
                 yield RepeatedAgent(runs[0].description, sorted(turns), sum(costs) - max(costs))
 

@@ -19,7 +19,7 @@ from stenograph.pricing import Tariff
 from stenograph.sessions import load_file
 
 #: Rises with what facts are or mean.
-_FACTS = "facts 4"
+_FACTS = "facts 5"
 _BATCH = 50
 
 Progress = Callable[[int, int], None]
@@ -61,6 +61,7 @@ class DayStats(Struct):
     day: str
     turns: int = 0
     cost: int = 0
+    estimated: int = 0
 
 
 class Stats(Struct):
@@ -68,8 +69,10 @@ class Stats(Struct):
     turns: int
     calls: int
     tool_calls: int
-    #: Picodollars.
+    #: Picodollars, and how much of them is estimated.
     cost: int
+    estimated: int
+    unpriced_calls: int
     statuses: dict[str, list[TurnLink]]
     days: list[DayStats]
     #: Turns by the local hour in which they began.
@@ -93,6 +96,7 @@ class Stats(Struct):
     rewound: list[TurnLink]
     agent_calls: int
     agent_cost: int
+    agent_estimated: int
 
 
 def known_sessions(
@@ -172,6 +176,8 @@ def stats_of(sessions: Iterable[KnownSession], *, zone: tzinfo | None = None) ->
         calls=sum(each.calls for each in facts),
         tool_calls=sum(tool.calls for tool in tools),
         cost=sum(each.cost for each in facts),
+        estimated=sum(each.estimated for each in facts),
+        unpriced_calls=sum(each.unpriced_calls for each in facts),
         statuses=statuses,
         days=days,
         hours=hours,
@@ -194,6 +200,7 @@ def stats_of(sessions: Iterable[KnownSession], *, zone: tzinfo | None = None) ->
         rewound=[TurnLink(each.id, turn.number, cost=turn.cost) for each, turn in turns if not turn.is_current],
         agent_calls=sum(each.agent_calls for each in facts),
         agent_cost=sum(each.agent_cost for each in facts),
+        agent_estimated=sum(each.agent_estimated for each in facts),
     )
 
 
@@ -218,6 +225,7 @@ def _activity(turns: Sequence[tuple[KnownSession, object]], zone: tzinfo | None)
         day = days.setdefault(local.date().isoformat(), DayStats(local.date().isoformat()))
         day.turns += 1
         day.cost += getattr(turn, "cost", 0)
+        day.estimated += getattr(turn, "estimated", 0)
         hours[local.hour] += 1
     return [days[name] for name in sorted(days)], hours
 

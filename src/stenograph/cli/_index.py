@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -51,6 +52,16 @@ def knows_costs(ctx: click.Context, store: IndexStore) -> bool:
 
     archived = archived_if_any(ctx, store)
     return not sync_usage(store, state_options(ctx).homes, archived=archived, seconds=_PATIENCE).pending
+
+
+def copies_of(ctx: click.Context, path: Path) -> frozenset[int]:
+    """The keys of a session's calls that count in another session, as far as the index knows."""
+    from stenograph.index import copied_calls
+
+    store = known_store(ctx)
+    if store is None or (state_options(ctx).demo and not knows_costs(ctx, store)):
+        return frozenset()
+    return copied_calls(store, path)
 
 
 def synced_store(ctx: click.Context) -> tuple[IndexStore, SyncReport]:

@@ -87,9 +87,10 @@ def export(
     if form == "zip" and output is None:
         raise UsageError("--format zip requires --output FILE")
     styles = _styles() if form == "html" else ""
+    from stenograph.cli._index import copies_of
     from stenograph.sessions import load
 
-    pieces = export_text(load(file.path), file, form, mask, styles)
+    pieces = export_text(load(file.path), file, form, mask, styles, copies_of(ctx, file.path))
     if output is None:
         for piece in pieces:
             click.echo(piece, nl=False)

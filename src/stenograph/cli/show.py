@@ -82,6 +82,7 @@ def show(
             echo_lines(render_session((mask_page(piece, mask) for piece in pieces), options), pager=pager)
             tell_masked(masker)
             return
+    from stenograph.cli._index import copies_of
     from stenograph.sessions import load
     from stenograph.views import render_steps, session_page, session_pieces, steps_page
 
@@ -96,14 +97,15 @@ def show(
         page = steps_page(loaded, some, mask)
         echo_page(page, render_steps, render_options(ctx, width), as_json=as_json, pager=pager)
     else:
-        name = loaded.title
+        name, copies = loaded.title, copies_of(ctx, file.path)
         if as_json:
-            echo_json(mask_page(session_page(loaded, chosen, wanted=wanted, title=name, agents=agents, full=full), mask))
+            found = session_page(loaded, chosen, wanted=wanted, title=name, agents=agents, full=full, copies=copies)
+            echo_json(mask_page(found, mask))
         else:
             options = render_options(
                 ctx, width, thinking=thinking, results=results, agents=agents, hooks=hooks, full=full, mask=mask
             )
-            pieces = session_pieces(loaded, chosen, wanted=wanted, title=name, agents=agents, full=full)
+            pieces = session_pieces(loaded, chosen, wanted=wanted, title=name, agents=agents, full=full, copies=copies)
             echo_lines(render_session((mask_page(piece, mask) for piece in pieces), options), pager=pager)
     tell_masked(masker)
 

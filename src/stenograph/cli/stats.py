@@ -122,8 +122,7 @@ def waste(
     from stenograph.views import list_waste, render_waste, waste_page
 
     found = _known(ctx, session, since, until, parse_zone(zone_name))
-    cost = sum(each.facts.cost for each in found)
-    page = waste_page(find_waste(found), sessions=len(found), cost=cost, mask=make_mask(reveal)[0])
+    page = waste_page(find_waste(found), found, make_mask(reveal)[0])
     options = render_options(ctx)
     if as_json:
         echo_json(page)

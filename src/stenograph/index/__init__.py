@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING
 from stenograph._exports import lazy_exports
 
 if TYPE_CHECKING:
-    from stenograph.index.call_scan import ABORTED, ADVISOR, AGENT, COPY, FAST, FINISHED, SIDECHAIN, US, call_key
+    from stenograph.index.call_scan import (
+        ABORTED,
+        ADVISOR,
+        AGENT,
+        COPY,
+        FAST,
+        FINISHED,
+        SIDECHAIN,
+        US,
+        ModelCall,
+        call_key,
+        calls_in,
+    )
     from stenograph.index.catalogue import CatalogueRow, StoredTurn, known_glances, list_catalogue, stored_turns
     from stenograph.index.conditions import Filter
     from stenograph.index.facets import Facets, count_facets
@@ -20,7 +32,7 @@ if TYPE_CHECKING:
     from stenograph.index.patterns import BoundedPattern
     from stenograph.index.picking import Pick, PickFilter, PickList, Picks
     from stenograph.index.query import Query, parse_query
-    from stenograph.index.session_facts import FactsPlace, facts_places, keep_facts
+    from stenograph.index.session_facts import FactsPlace, copied_calls, facts_places, keep_facts
     from stenograph.index.sources import FilePart, IndexedFile
     from stenograph.index.store import IndexStore, discard_store, knows_home, open_store, store_path
     from stenograph.index.tapes import Cast, Tick, session_casts, session_ticks
@@ -29,7 +41,7 @@ if TYPE_CHECKING:
     from stenograph.index.usage_days import NO_DAY, keep_days, kept_days
 
 _MODULES = {
-    "call_scan": "ABORTED ADVISOR AGENT COPY FAST FINISHED SIDECHAIN US call_key",
+    "call_scan": "ABORTED ADVISOR AGENT COPY FAST FINISHED SIDECHAIN US ModelCall call_key calls_in",
     "catalogue": "CatalogueRow StoredTurn known_glances list_catalogue stored_turns",
     "facets": "Facets count_facets",
     "conditions": "Filter",
@@ -41,7 +53,7 @@ _MODULES = {
     "patterns": "BoundedPattern",
     "picking": "Pick PickFilter PickList Picks",
     "query": "Query parse_query",
-    "session_facts": "FactsPlace facts_places keep_facts",
+    "session_facts": "FactsPlace copied_calls facts_places keep_facts",
     "sources": "FilePart IndexedFile",
     "store": "IndexStore discard_store knows_home open_store store_path",
     "tapes": "Cast Tick session_casts session_ticks",
@@ -74,6 +86,7 @@ __all__ = [
     "HitLine",
     "IndexStore",
     "IndexedFile",
+    "ModelCall",
     "Pick",
     "PickFilter",
     "PickList",
@@ -89,6 +102,8 @@ __all__ = [
     "Touch",
     "UsageSync",
     "call_key",
+    "calls_in",
+    "copied_calls",
     "count_facets",
     "discard_store",
     "facts_places",

@@ -7,6 +7,7 @@ forks copy lines with their counts set to zero.
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -77,6 +78,7 @@ def scan_calls(path: Path, start: int, session: str) -> ScannedCalls:
     calls: dict[str, ModelCall] = {}
     scanned = ScannedCalls(calls, start)
     seen: dict[str, UsageCounts] = {}
+    said: dict[str, set[int]] = {}
     head = b""
     for offset, block in read_line_blocks(path, start, block_size=_BLOCK):
         may_have_totals = False
@@ -85,7 +87,7 @@ def scan_calls(path: Path, start: int, session: str) -> ScannedCalls:
                 scanned.cwd = line.cwd
             traits = _traits(line.version or "")
             may_have_totals = may_have_totals or traits.writes_totals
-            _note(calls, seen, line, traits, block, offset, path, session)
+            _note(calls, seen, said, line, traits, block, offset, path, session)
         if (may_have_totals or not calls) and (total := last_total(block)) is not None:
             scanned.total = round(total * _NANO)
         end = block.rfind(b"\n") + 1
@@ -94,6 +96,19 @@ def scan_calls(path: Path, start: int, session: str) -> ScannedCalls:
         is_known = not start and (end >= _TAIL or (end and not offset))
         scanned.fingerprint = _digest(head[: scanned.end], block[max(0, end - _TAIL) : end]) if is_known else None
     return scanned
+
+
+def calls_in(lines: Iterable[bytes], session: str = "") -> dict[str, ModelCall]:
+    """The same of lines that are already read, all of one file."""
+    calls: dict[str, ModelCall] = {}
+    seen: dict[str, UsageCounts] = {}
+    said: dict[str, set[int]] = {}
+    offset = 0
+    for line in lines:
+        for found in usage_lines(line, offset):
+            _note(calls, seen, said, found, _traits(found.version or ""), line, offset, Path(), session)
+        offset += len(line)
+    return calls
 
 
 def fingerprint(path: Path, offset: int) -> bytes:
@@ -119,6 +134,7 @@ def _blake2b() -> type[hashlib.blake2b]:
 def _note(
     calls: dict[str, ModelCall],
     seen: dict[str, UsageCounts],
+    said: dict[str, set[int]],
     line: UsageLine,
     traits: _Traits,
     block: bytes,
@@ -126,7 +142,8 @@ def _note(
     path: Path,
     session: str,
 ) -> None:
-    """Add a line of a block to its call. `seen` has the last counts of each call: most lines repeat them."""
+    """Add a line of a block to its call. `seen` has the last counts of each call: most lines repeat them. `said` has what was
+    written, where that is an estimate of the output."""
     message = line.message
     assert message is not None
     usage = message.usage
@@ -139,7 +156,7 @@ def _note(
         flags = ABORTED
     else:
         flags = 0
-        written = characters_written(block[line.start - offset : line.stop - offset])
+        written = characters_written(block[line.start - offset : line.stop - offset], said.setdefault(key, set()))
     if line.isAbortedMidStream:
         flags |= ABORTED
     if line.isSidechain:

@@ -58,15 +58,25 @@ def facts_places(
     )
     for number, name, project, state, facts in found:
         first, last = spans.get(number, (None, None))
-        if number not in mains or last is None:
+        if number not in mains or number not in spans:
             continue
-        if (since is not None and last < since) or (until is not None and (first or 0) >= until):
+        if (since is not None and (last is None or last < since)) or (until is not None and (first is None or first >= until)):
             continue
         now = states[number].digest()
         path = Path(os.fsdecode(mains[number]))
         yield FactsPlace(
             number, name, path, project, first, last, now, facts if state == now else None, frozenset(copies.get(number, ()))
         )
+
+
+def copied_calls(store: IndexStore, path: Path) -> frozenset[int]:
+    """Keys of calls of a session that count in another one, as far as the store has read both; `path` is its own file."""
+    rows = store.connection.execute(
+        "SELECT key FROM model_calls WHERE file IN (SELECT id FROM usage_files WHERE session ="
+        " (SELECT session FROM usage_files WHERE path = ? AND agent IS NULL)) GROUP BY key HAVING NOT max(counted)",
+        (os.fsencode(path),),
+    )
+    return frozenset(key for (key,) in rows)
 
 
 def keep_facts(store: IndexStore, made: Sequence[tuple[FactsPlace, bytes]]) -> None:

@@ -216,6 +216,7 @@ class _SaidBlock(Struct, gc=False):
     text: str = ""
     thinking: str = ""
     input: Raw = Raw(b"")
+    id: str = ""
 
 
 class _SaidMessage(Struct, gc=False):
@@ -229,15 +230,26 @@ class _Said(Struct, gc=False):
 _read_said = msgspec.json.Decoder(_Said).decode
 
 
-def characters_written(line: bytes) -> int:
-    """How much text, thinking and tool input a line of a response holds, in characters; 0 for a line that is not as expected."""
+def characters_written(line: bytes, known: set[int] | None = None) -> int:
+    """How much text, thinking and tool input a line of a response holds, in characters; 0 for a line that is not as expected.
+
+    A block in `known` counts nothing, and others are added to it: 1.0 wrote a history again into the same file.
+    """
     try:
         content = _read_said(line).message.content
     except REFUSALS:
         return 0
-    if isinstance(content, str):
-        return len(content)
-    return sum(len(block.text) + len(block.thinking) + len(bytes(block.input)) for block in content)
+    blocks = [_SaidBlock(content)] if isinstance(content, str) else content
+    written = 0
+    for block in blocks:
+        given = bytes(block.input)
+        if known is not None:
+            said = hash((block.text, block.thinking, given, block.id))
+            if said in known:
+                continue
+            known.add(said)
+        written += len(block.text) + len(block.thinking) + len(given)
+    return written
 
 
 def _tidied(value: Any) -> UsageLine:

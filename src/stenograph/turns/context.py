@@ -74,6 +74,11 @@ class Context(Struct, dict=True):
                 lines.setdefault(record.message.id, []).append(node)
         return lines
 
+    def lines_of_call(self, message_id: str, node: int) -> list[int]:
+        """The lines of a response in the file that one of them is in, in whichever turns."""
+        file = self.graph.file_of(node)
+        return [line for line in self._lines_of_call.get(message_id, ()) if file.first <= line < file.last]
+
     def first_to_say(self, message_id: str, node: int) -> int:
         """The first line of a response with the content of `node`. Needed only for a response in two turns."""
         known = self._said.get(message_id)

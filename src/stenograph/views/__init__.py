@@ -142,7 +142,7 @@ if TYPE_CHECKING:
     from stenograph.views.terminal.search import render_search
     from stenograph.views.terminal.sessions import is_shown_as, left_out_lines, render_overview, render_sessions
     from stenograph.views.terminal.stats import PART_NAMES, list_turns, list_waste, render_stats, render_waste
-    from stenograph.views.terminal.statusline import dollars, status_line
+    from stenograph.views.terminal.statusline import status_line
     from stenograph.views.terminal.trace import (
         render_backfill,
         render_settings_change,
@@ -158,6 +158,7 @@ if TYPE_CHECKING:
     from stenograph.views.text import (
         count_of,
         cut,
+        dollars,
         duration,
         fine_money,
         harmless,
@@ -247,10 +248,10 @@ _MODULES = {
     "terminal.transcript": "render_part render_session",
     "terminal.turns": "render_steps render_turns",
     "terminal.updates": "UpdateRenderer",
-    "terminal.statusline": "dollars status_line",
+    "terminal.statusline": "status_line",
     "terminal.usage": "render_reconciliation render_usage usage_csv",
     "text": (
-        "count_of cut duration fine_money harmless local_time money one_line plain quoted short_model short_path"
+        "count_of cut dollars duration fine_money harmless local_time money one_line plain quoted short_model short_path"
         " table thousands when width wrap"
     ),
     "tools": "ToolFacts tool_part tool_title",

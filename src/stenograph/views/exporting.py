@@ -5,7 +5,7 @@ A directory of steps is only ever appended to. What it holds must be how the ses
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,15 +30,20 @@ FORMATS = ("html", "md", "json", "messages", "steps", "zip")
 _EVERYTHING = 1 << 60
 
 
-def export_text(session: Session, file: SessionFile, form: str, mask: Mask, styles: str = "") -> Iterator[bytes]:
-    """A session as one document. `form` is one of `FORMATS` but `steps`; `styles` are for `html`. Raises UnreadableError."""
+def export_text(
+    session: Session, file: SessionFile, form: str, mask: Mask, styles: str = "", copies: Collection[int] = ()
+) -> Iterator[bytes]:
+    """A session as one document. `form` is one of `FORMATS` but `steps`; `styles` are for `html`, `copies` as for `session_page`.
+
+    Raises UnreadableError.
+    """
     from stenograph.sessions import choose_branch
 
     branch = choose_branch(session, None)
     if form in ("html", "md"):
         from stenograph.views.pages.timeline_turns import Timeline
 
-        page = mask_page(Timeline(session, branch, title=session.title).page(), mask)
+        page = mask_page(Timeline(session, branch, title=session.title, copies=copies).page(), mask)
         if form == "md":
             from stenograph.views.markdown import render_markdown
 
@@ -50,7 +55,8 @@ def export_text(session: Session, file: SessionFile, form: str, mask: Mask, styl
     elif form == "json":
         from stenograph.views.pages.session import session_page
 
-        yield encode_page(mask_page(session_page(session, branch, title=session.title, full=True), mask)) + b"\n"
+        document = session_page(session, branch, title=session.title, full=True, copies=copies)
+        yield encode_page(mask_page(document, mask)) + b"\n"
     elif form == "zip":
         yield zip_files(file.path, mask)
     else:

@@ -258,9 +258,27 @@ def day(moment: datetime, now: datetime) -> str:
     return "today" if days <= 0 else "yesterday" if days == 1 else "earlier"
 
 
-def money(usd: float | None, *, estimated: bool = False) -> str:
-    """`$2.71`, `~$0.04`; nothing where it is not known."""
-    return "" if usd is None else f"{'~' if estimated else ''}${usd:,.2f}"
+_CENT = 10_000
+
+
+def dollars(micro_usd: int) -> str:
+    """`$2.71`; below a cent two significant digits, `$0.0031`; whole dollars from a thousand on."""
+    sign, amount = ("-" if micro_usd < 0 else ""), abs(micro_usd)
+    if amount >= 1_000_000_000:
+        return f"{sign}${(amount + 500_000) // 1_000_000:,}"
+    if amount >= _CENT or not amount:
+        cents = (amount + 5_000) // 10_000
+        return f"{sign}${cents // 100:,}.{cents % 100:02d}"
+    digits = len(str(amount))
+    step = 10 ** max(0, digits - 2)
+    return f"{sign}${(amount + step // 2) // step * step / 1_000_000:.{min(6, 8 - digits)}f}"
+
+
+def money(usd: float | None, *, estimated: bool = False, unpriced: bool = False) -> str:
+    """`$2.71`, `~$0.0031`; nothing where it is not known."""
+    if usd is None:
+        return "unpriced" if unpriced else ""
+    return f"{'~' if estimated else ''}{dollars(round(usd * 1_000_000))}"
 
 
 def fine_money(usd: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, TypeVar
 
 from anyio.to_thread import run_sync
@@ -85,14 +85,14 @@ class Timelines:
     def __init__(self) -> None:
         self._kept: OrderedDict[tuple[str, int], tuple[Session, Timeline]] = OrderedDict()
 
-    def get(self, session: Session, branch: int) -> Timeline:
+    def get(self, session: Session, branch: int, copies: Callable[[], Collection[int]]) -> Timeline:
         """Raises SessionNotFoundError for a branch that is not there."""
         kept = self._kept.get((session.id, branch))
         if kept and kept[0] is session:
             return kept[1]
         if branch > len(session.branches):
             raise SessionNotFoundError(f"the session has no branch {branch}")
-        timeline = Timeline(session, choose_branch(session, branch or None), title=session.title)
+        timeline = Timeline(session, choose_branch(session, branch or None), title=session.title, copies=copies())
         self._kept[(session.id, branch)] = (session, timeline)
         while len(self._kept) > _KEPT:
             self._kept.popitem(last=False)
@@ -104,7 +104,7 @@ _TIMELINES = Timelines()
 
 def timeline_of(questions: Library, session_id: str, branch: int = 0) -> Timeline:
     """Raises SessionNotFoundError, UnreadableError."""
-    return _TIMELINES.get(questions.load(session_id), branch)
+    return _TIMELINES.get(questions.load(session_id), branch, lambda: questions.copies(session_id))
 
 
 def as_asked(page: TimelinePage, request: Request) -> TimelinePage:
@@ -120,8 +120,7 @@ async def session(request: Request) -> Response:
     def render(questions: Library) -> str:
         if not (full or branch or part) and (preview := questions.preview(request.path_params["session_id"], turn)):
             return render_session(as_asked(preview, request), context)
-        loaded = questions.load(request.path_params["session_id"])
-        timeline = _TIMELINES.get(loaded, branch)
+        timeline = timeline_of(questions, request.path_params["session_id"], branch)
         wanted = timeline.chunk_of_line(turn, line) if line else timeline.chunk_of(turn)
         first = wanted if turn else min(part, max(0, len(timeline.chunks) - 1))
         page = timeline.page(first, first + _FIRST_CHUNKS - 1)
@@ -139,7 +138,7 @@ async def chunk(request: Request) -> Response:
     context, branch, number = page_context(request), number_of(request, "branch"), request.path_params["chunk"]
 
     def render(questions: Library) -> str:
-        timeline = _TIMELINES.get(questions.load(request.path_params["session_id"]), branch)
+        timeline = timeline_of(questions, request.path_params["session_id"], branch)
         if number >= len(timeline.chunks):
             raise RequestError(404, "not-found", "the session has no such part")
         return render_turns(as_asked(mask_page(timeline.page(number, number), questions.masker.mask), request), context)
@@ -165,7 +164,7 @@ async def markdown(request: Request) -> Response:
     branch, turn = number_of(request, "branch"), number_of(request, "turn")
 
     def render(questions: Library) -> str:
-        timeline = _TIMELINES.get(questions.load(request.path_params["session_id"]), branch)
+        timeline = timeline_of(questions, request.path_params["session_id"], branch)
         first = timeline.chunk_of(turn) if turn else 0
         last = timeline.last_chunk_of(turn) if turn else None
         page = mask_page(timeline.page(first, last), questions.masker.mask)

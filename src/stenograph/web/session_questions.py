@@ -84,6 +84,7 @@ class SessionQuestions(Shelf):
             wanted=partial(_is_wanted, query),
             title=session.title,
             agents=query.agents,
+            copies=self.copies(session_id),
         )
         return mask_page(page, self.masker.mask)
 

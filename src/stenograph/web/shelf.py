@@ -56,6 +56,7 @@ class Shelf:
         self._can_edit = viewer.allow_edits
         # No client deletes the sessions of the demo, which has no index of its own either.
         self._is_demo = viewer.index is None
+        self._index_path = viewer.index
         #: Placeholders are the same for as long as the server runs, and say nothing to who does not have its key.
         self.masker = Masker(secrets.token_bytes(32))
         self.answers = AnswerCache()
@@ -134,6 +135,21 @@ class Shelf:
     def load(self, session_id: str) -> Session:
         """Raises SessionNotFoundError, UnreadableError."""
         return self._cache.get(self.file(session_id).path)
+
+    def copies(self, session_id: str) -> frozenset[int]:
+        """The keys of a session's calls that count in another session, as far as the index knows. Raises SessionNotFoundError."""
+        from stenograph.index import copied_calls, open_store
+
+        path = self.file(session_id).path
+        if self._index_path is None:
+            return self._index.look(lambda store: copied_calls(store, path))
+        if not self._index_path.exists():
+            return frozenset()
+        store = open_store(self._index_path)  # its own: the index's thread may be busy
+        try:
+            return copied_calls(store, path)
+        finally:
+            store.close()
 
     def listing(self) -> Listing:
         """Every session there is, hidden ones included."""

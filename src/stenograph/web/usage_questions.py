@@ -16,7 +16,7 @@ from stenograph.web.parameters import ScopeQuery, UsageQuery
 from stenograph.web.shelf import Shelf, Viewer
 
 if TYPE_CHECKING:
-    from stenograph.analysis import KnownSession
+    from stenograph.analysis import KnownSession, Spent
     from stenograph.index import IndexStore
     from stenograph.views import ReconciliationPage, StatsPage, UsagePage, WastePage
 
@@ -34,14 +34,14 @@ _EXPLAINED = 6
 class UsageQuestions(Shelf):
     def __init__(self, viewer: Viewer) -> None:
         super().__init__(viewer)
-        self._costs: Mapping[Path, float] = {}
+        self._costs: Mapping[Path, Spent] = {}
         self._counting: threading.Thread | None = None
         self._counted_until = 0.0
         # Its own: to count what everything cost takes long, and lists need the other one.
         self._usage = IndexThread(self.homes, viewer.index)
 
-    def costs(self, paths: Sequence[Path]) -> Mapping[Path, float]:
-        """What some sessions cost in dollars, as far as it is known: a list does not wait long for it."""
+    def costs(self, paths: Sequence[Path]) -> Mapping[Path, Spent]:
+        """What some sessions cost, as far as it is known: a list does not wait long for it."""
         with self._lock:
             counting = self._counting
             if counting is None or (not counting.is_alive() and time.monotonic() > self._counted_until):
@@ -53,10 +53,16 @@ class UsageQuestions(Shelf):
         return {path: known[path] for path in paths if path in known}
 
     def _count(self) -> None:
-        rows = self.usage(UsageQuery(by="session")).rows
-        self._costs = {
-            Path(row.path): row.cost_micro_usd / 1_000_000 for row in rows if row.path and row.calls > row.unpriced_calls
-        }
+        from stenograph.analysis import UsageBy, UsageScope, usage_table
+        from stenograph.index import sync_usage
+        from stenograph.pricing import Tariff
+
+        def answer(store: IndexStore) -> Mapping[Path, Spent]:
+            sync_usage(store, self.homes, archived=self._usage.archived(), seconds=_USAGE_PATIENCE)
+            rows = usage_table(store, UsageScope(tuple(self.homes)), Tariff(), by=UsageBy.SESSION).rows
+            return {row.path: row.spent for row in rows if row.path}
+
+        self._costs = self._usage.peek(answer)
         self._counted_until = time.monotonic() + _COUNTED_SECONDS
 
     def usage(self, query: UsageQuery) -> UsagePage:
@@ -98,8 +104,7 @@ class UsageQuestions(Shelf):
         from stenograph.views import waste_page
 
         found = self._known(query)
-        cost = sum(each.facts.cost for each in found)
-        return waste_page(find_waste(found), sessions=len(found), cost=cost, mask=self.masker.mask)
+        return waste_page(find_waste(found), found, self.masker.mask)
 
     def stats(self, query: ScopeQuery) -> StatsPage:
         """What happened, of the sessions that are known or can be read soon. Raises UsageError."""

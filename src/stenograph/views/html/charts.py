@@ -9,7 +9,7 @@ from itertools import groupby
 from markupsafe import Markup, escape
 
 from stenograph.views.pages.timeline import CallFigures, TurnOutline
-from stenograph.views.text import thousands
+from stenograph.views.text import money, thousands
 
 # By the letters of a tape: class, and how high its tick is of 16.
 _TICKS = {
@@ -199,17 +199,6 @@ def _merged(runs: Sequence[tuple[int, int]], many: int) -> list[tuple[int, int]]
     """So many neighbors as one, named by the first."""
     groups = [runs[start : start + many] for start in range(0, len(runs), many)]
     return [(group[0][0], sum(count for _, count in group)) for group in groups]
-
-
-def money(usd: float | None) -> str:
-    """`$2.71`; with two digits that say something below a cent."""
-    if usd is None:
-        return ""
-    if usd >= 0.01 or usd == 0:
-        return f"${usd:,.2f}"
-    if usd < 0:
-        return "−" + money(-usd)
-    return f"${usd:.1g}" if usd >= 0.0001 else "<$0.0001"
 
 
 #: So many columns fit a phone.

@@ -12,11 +12,11 @@ from urllib.parse import urlencode
 from stenograph.sessions import HIDDEN
 from stenograph.views.html.charts import WINDOWS
 from stenograph.views.html.context import PageContext
-from stenograph.views.html.rendering import StepPlace, Template, View, base_name, capfirst, cost_note, local
+from stenograph.views.html.rendering import StepPlace, Template, View, base_name, capfirst, cost, cost_note, local
 from stenograph.views.pages.files import FilePage
 from stenograph.views.pages.home import ROWS, HomeQuery, HomeRow, ViewerHomePage
 from stenograph.views.pages.timeline import TimelinePage, TimelineTurn, ToolStep
-from stenograph.views.text import count_of, harmless, one_line, short_model
+from stenograph.views.text import count_of, harmless, money, one_line, short_model
 from stenograph.views.tools import path_from
 
 
@@ -90,7 +90,7 @@ def render_home(page: ViewerHomePage, context: PageContext) -> str:
         project_name=lambda project: labels.get(project) or base_name(project),
         hidden_name=lambda reason: capfirst(str(HIDDEN.get(reason, reason))),
         row_facts=_row_facts,
-        day_cost=lambda rows: sum(row.usd or 0 for row in rows),
+        day_cost=_day_cost,
         rows_per_page=ROWS,
     )
 
@@ -162,6 +162,11 @@ def _row_facts(found: HomeRow) -> list[str]:
     return [fact for fact in facts if fact]
 
 
+def _day_cost(rows: Sequence[HomeRow]) -> str:
+    priced = [row.session for row in rows if row.session.usd]
+    return money(sum(row.usd or 0 for row in priced), estimated=any(row.usd_estimated for row in priced)) if priced else ""
+
+
 def head_values(page: TimelinePage, context: PageContext, place: StepPlace, tab: str, files: int = 0) -> dict[str, Any]:
     """`files`: how many were changed, where that is known."""
     return {
@@ -174,9 +179,10 @@ def head_values(page: TimelinePage, context: PageContext, place: StepPlace, tab:
         "head": page.session,
         "status": page.status,
         "calls": len(page.calls),
-        "usd": page.usd,
+        "page_cost": cost(page),
+        "is_estimated": page.usd_estimated,
         "unpriced": page.unpriced,
-        "cost_note": cost_note(page.usd, page.client_usd, page.unpriced),
+        "cost_note": cost_note(page),
     }
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import quote, urlsplit
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
@@ -17,8 +17,8 @@ from stenograph.views.html import charts, code
 from stenograph.views.html.context import PageContext
 from stenograph.views.html.markup import markdown_html, text_html, with_secrets
 from stenograph.views.pages.files import FilePage
-from stenograph.views.pages.timeline import AgentSteps, ToolStep
-from stenograph.views.text import count_of, duration, harmless, one_line, quoted, short_model, short_path, size, thousands
+from stenograph.views.pages.timeline import AgentSteps, TimelinePage, ToolStep
+from stenograph.views.text import count_of, duration, harmless, money, one_line, quoted, short_model, short_path, size, thousands
 
 #: Steps of one turn of a subagent that are drawn at once.
 _MOST_NESTED = 120
@@ -160,12 +160,32 @@ def command(values: Context, verb: str, session: str, *more: str, place: StepPla
     return context.command(*verb.split(), short, *more, *upto)
 
 
-def cost_note(usd: float | None, client: float | None, unpriced: Sequence[str]) -> str:
+class Priced(Protocol):
+    """What has a cost: a session, a turn, a subagent."""
+
+    @property
+    def usd(self) -> float | None: ...
+    @property
+    def usd_estimated(self) -> bool: ...
+
+
+def cost(item: Priced) -> str:
+    """What something cost, marked as in a terminal; empty if that is not known."""
+    if item.usd is None and getattr(item, "usd_unpriced", False):
+        return "unpriced"
+    return money(item.usd, estimated=item.usd_estimated)
+
+
+def cost_note(page: TimelinePage) -> str:
+    usd, client, unpriced = page.usd, page.client_usd, page.unpriced
     if usd is None:
-        return "No call recorded its usage."
-    parts = [f"{charts.money(usd)} by recorded usage"]
+        return f"Without a price: {', '.join(unpriced)}" if unpriced else "No call recorded its usage."
+    known = "partly estimated: an old release did not record all output" if page.usd_estimated else "by recorded usage"
+    parts = [f"{cost(page)} {known}"]
+    if copied := page.session.copied_usd:
+        parts.append(f"{money(copied)} more for calls copied from another session, where they count")
     if client is not None:
-        parts.append("as Claude Code reports" if abs(client - usd) < 0.005 else f"Claude Code reports {charts.money(client)}")
+        parts.append("as Claude Code reports" if abs(client - usd) < 0.005 else f"Claude Code reports {money(client)}")
     if unpriced:
         parts.append(f"without a price: {', '.join(unpriced)}")
     return "; ".join(parts)
@@ -339,7 +359,8 @@ def _environment() -> Environment:
         "markdown_html": markdown_html,
         "matches": _matches,
         "moment": long_moment,
-        "money": charts.money,
+        "money": money,
+        "cost": cost,
         "name_of": name_of,
         "part_classes": charts.PART_CLASSES,
         "part_names": charts.PART_NAMES,

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from stenograph.views.html.charts import Column, columns, money
+from stenograph.views.html.charts import Column, columns
 from stenograph.views.html.context import PageContext
 from stenograph.views.html.pages import project_names
 from stenograph.views.html.periods import every_period
 from stenograph.views.html.rendering import Template, local
 from stenograph.views.terminal.options import RenderOptions
 from stenograph.views.terminal.stats import waste_advice
-from stenograph.views.text import count_of, thousands
+from stenograph.views.text import count_of, money, thousands
 
 if TYPE_CHECKING:
     from stenograph.views.pages.stats import WastePage

@@ -1,37 +1,51 @@
-"""What calls, turns and subagents cost, by the token counts that their lines record and the newest price table."""
+"""What calls, turns, subagents and sessions cost, as page values: dollars, and whether a part of them is estimated."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, NamedTuple
 
-from stenograph.pricing import Basis, price_usage
-from stenograph.turns import AgentRun, ApiCall, CallPart, Turn, runs_below, tokens_of
+from stenograph.pricing import micro_usd
+from stenograph.turns import AgentRun, ApiCall, Turn, runs_below
 
-
-def call_usd(call: ApiCall) -> float | None:
-    """Of the dearest of its lines; None for what is not charged or has no price."""
-    if call.part is not CallPart.WHOLE or call.is_synthetic:
-        return None
-    # Lines of one response repeat its usage, or it grows: the line with most tokens is the dearest.
-    charged = [record for record in call.records if record.message and record.message.usage]
-    record = max(charged, key=lambda each: tokens_of(each.message.usage if each.message else None).total, default=None)
-    if record is None or not record.message or not record.message.usage:
-        return None
-    cost = price_usage(record.message.usage, record.requestedModel or record.message.model or "")
-    return None if cost.basis is Basis.UNKNOWN else float(cost.usd)
+if TYPE_CHECKING:
+    from stenograph.analysis import Spent
 
 
-def turn_usd(turn: Turn, price: Callable[[ApiCall], float | None] = call_usd) -> float | None:
-    """With the subagents that it started; None if no call has a price."""
+class Price(NamedTuple):
+    #: Rounded to microdollars; None if no call has a price.
+    usd: float | None
+    is_estimated: bool
+    #: Some calls have no price, and are not in it.
+    is_unpriced: bool = False
+
+
+def price_of(spent: Spent | None) -> Price:
+    """How every page shows an amount; `None` is an amount that is not known."""
+    if spent is None or spent.calls <= spent.unpriced_calls:
+        return Price(None, False, bool(spent and spent.unpriced_calls))
+    return Price(micro_usd(spent.cost) / 1_000_000, bool(spent.estimated), bool(spent.unpriced_calls))
+
+
+def call_cost(call: ApiCall) -> Spent | None:
+    """None for what is not charged."""
+    from stenograph.analysis import call_spent  # a turn without calls needs no prices
+
+    return call_spent(call)
+
+
+def turn_price(turn: Turn, cost: Callable[[ApiCall], Spent | None] = call_cost) -> Price:
+    """With the subagents that it started."""
     runs = list(runs_below(turn.agent_runs))
-    return _sum((*turn.calls, *(call for run in runs for each in run.turns for call in each.calls)), price)
+    return _sum((*turn.calls, *(call for run in runs for each in run.turns for call in each.calls)), cost)
 
 
-def agent_usd(run: AgentRun) -> float | None:
+def agent_price(run: AgentRun) -> Price:
     """Without the subagents below it."""
-    return _sum((call for turn in run.turns for call in turn.calls), call_usd)
+    return _sum((call for turn in run.turns for call in turn.calls), call_cost)
 
 
-def _sum(calls: Iterable[ApiCall], price: Callable[[ApiCall], float | None]) -> float | None:
-    prices = [usd for call in calls if (usd := price(call)) is not None]
-    return sum(prices) if prices else None
+def _sum(calls: Iterable[ApiCall], cost: Callable[[ApiCall], Spent | None]) -> Price:
+    from stenograph.analysis import sum_spent
+
+    return price_of(sum_spent([spent for call in calls if (spent := cost(call)) is not None]))

@@ -14,6 +14,7 @@ from stenograph.views.pages.sessions import SessionRow, session_row
 from stenograph.views.pages.tapes import TICKS, family_of
 
 if TYPE_CHECKING:
+    from stenograph.analysis import Spent
     from stenograph.index import Cast, Tick
     from stenograph.sessions import Listing, SessionInfo
 
@@ -45,8 +46,6 @@ class HomeRow(Page, frozen=True):
     session: SessionRow
     tape: str
     """A letter for each prompt and tool call, as in `timeline`; empty if the session is not indexed yet."""
-    usd: float | None
-    """Null if unknown."""
     models: tuple[str, ...] = ()
     """The last one last; empty if the session is not indexed yet."""
     agents: int = 0
@@ -106,7 +105,7 @@ def home_page(
     query: HomeQuery,
     *,
     ticks: Callable[[Sequence[Path]], Mapping[Path, Sequence[Tick]]] = lambda _: {},
-    costs: Callable[[Sequence[Path]], Mapping[Path, float]] = lambda _: {},
+    costs: Callable[[Sequence[Path]], Mapping[Path, Spent]] = lambda _: {},
     casts: Callable[[Sequence[Path]], Mapping[Path, Cast]] = lambda _: {},
     live: Callable[[Sequence[SessionInfo]], Iterable[LivePage]] = lambda _: (),
     expiring: Collection[Path] = (),
@@ -125,7 +124,7 @@ def home_page(
     found.sort(key=SORTS.get(query.sort, SORTS["last"]))
     if query.sort == "cost":
         spent = costs([info.path for info in found])
-        found.sort(key=lambda info: -spent.get(info.path, 0.0))
+        found.sort(key=lambda info: -spent[info.path].cost if info.path in spent else 0)
     page = max(1, query.page)
     rows = found[(page - 1) * ROWS : page * ROWS]
     paths = [info.path for info in rows]
@@ -135,9 +134,8 @@ def home_page(
         query=query,
         rows=tuple(
             HomeRow(
-                session=session_row(info),
+                session=session_row(info, spent=money.get(info.path)),
                 tape=tape_letters(marks.get(info.path, ())),
-                usd=money.get(info.path),
                 models=who[info.path].models if info.path in who else (),
                 agents=who[info.path].agents if info.path in who else 0,
             )

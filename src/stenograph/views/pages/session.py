@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import structs
 
-from stenograph.pricing import known_facts, session_cost
+from stenograph.analysis import session_spent
+from stenograph.pricing import known_facts
 from stenograph.records import SYNTHETIC, AssistantRecord, ChainedRecord, PrLinkRecord, Record, SummaryRecord
 from stenograph.turns import AgentRun, Branch, Session, Tokens, Turn, round_types, runs_below
+from stenograph.views.pages.costs import price_of
 from stenograph.views.pages.page import Document, Page, TokensPage, tokens_page, utc
 from stenograph.views.pages.tapes import turn_letters
 from stenograph.views.pages.transcript import AgentPart, NotePart, TurnPage
 from stenograph.views.pages.turn_parts import agent_part, aside_parts, turn_page
 
 if TYPE_CHECKING:
+    from stenograph.analysis import SessionSpent
     from stenograph.index import StoredSession, StoredTurn
 
 
@@ -71,8 +74,11 @@ class SessionHeading(Page, frozen=True):
     status: str
     """Of its last turn; empty if only some turns are shown."""
     usd: float | None
-    """What all branches and subagents cost by the recorded token counts; null if no call has a price, or if only some turns
-    are shown."""
+    """What all branches and subagents cost, as in lists; null if no call has a price, or if only some turns are shown."""
+    usd_estimated: bool
+    """Part of it is estimated, because old releases did not record all output."""
+    usd_unpriced: bool
+    """Some calls have no price and are not in it."""
     tape: str
     """What happened on the branch, a letter each, as in lists; empty if only some turns are shown, or the file is large."""
     notes: tuple[NotePart, ...]
@@ -83,6 +89,9 @@ class SessionHeading(Page, frozen=True):
     """Tokens that the last call of the branch sent; null if no call says, or if only some turns are shown."""
     context_window: int | None = None
     """Tokens that its model takes; null for a model that is not known."""
+    copied_usd: float | None = None
+    """What calls cost that a resume, fork or clone copied from another session: they count there. Null if the index knows of
+    none."""
 
 
 class SessionPage(Document, frozen=True, tag="session/1"):
@@ -109,8 +118,9 @@ def session_page(
     title: str | None = None,
     agents: bool = True,
     full: bool = False,
+    copies: Collection[int] = (),
 ) -> SessionPage:
-    heading, *pieces = session_pieces(session, branch, wanted=wanted, title=title, agents=agents, full=full)
+    heading, *pieces = session_pieces(session, branch, wanted=wanted, title=title, agents=agents, full=full, copies=copies)
     assert isinstance(heading, SessionHeading)
     return SessionPage(
         session=heading,
@@ -127,10 +137,15 @@ def session_pieces(
     title: str | None = None,
     agents: bool = True,
     full: bool = False,
+    copies: Collection[int] = (),
 ) -> Iterator[Piece]:
-    """The heading, the turns that are wanted, the subagents that stand in none; with `full` spilled outputs are read."""
+    """The heading, the turns that are wanted, the subagents that stand in none; with `full` spilled outputs are read.
+
+    `copies`: the keys of calls that count in another session (`index.copied_calls`).
+    """
     whole = all(wanted(turn) for turn in branch.turns)
-    yield session_heading(session, branch, title=title, whole=whole)
+    spent = session_spent(session, copies=copies) if whole and len(session.graph.records) <= _MOST_RECORDS else None
+    yield session_heading(session, branch, title=title, whole=whole, spent=spent)
     seen: set[str] = set()
     rounds = round_types(session)
     for turn in branch.turns:
@@ -176,6 +191,8 @@ def opened_pieces(
         ended=None,
         status="",
         usd=None,
+        usd_estimated=False,
+        usd_unpriced=False,
         tape="",
         notes=(),
         whole=False,
@@ -185,10 +202,13 @@ def opened_pieces(
         yield structs.replace(turn_page(turn, agents=agents, whole=full, seen=seen), round=kind.value)
 
 
-def session_heading(session: Session, branch: Branch, *, title: str | None = None, whole: bool = True) -> SessionHeading:
+def session_heading(
+    session: Session, branch: Branch, *, title: str | None = None, whole: bool = True, spent: SessionSpent | None = None
+) -> SessionHeading:
     # Of some turns it says what the index would say of them.
     is_short = whole and len(session.graph.records) <= _MOST_RECORDS
     context, window = _context(branch) if whole else (None, None)
+    price, copied = price_of(spent.total if spent else None), price_of(spent.copied if spent else None)
     return SessionHeading(
         id=session.id,
         path=str(session.path or ""),
@@ -209,18 +229,16 @@ def session_heading(session: Session, branch: Branch, *, title: str | None = Non
         continues=tuple(link.session_id for link in session.continues),
         ended=utc(next((turn.ended for turn in reversed(branch.turns) if turn.ended), None)) if whole else None,
         status=(branch.turns[-1].status.value if branch.turns else "done") if whole else "",
-        usd=_usd(session) if is_short else None,
+        usd=price.usd,
+        usd_estimated=price.is_estimated,
+        usd_unpriced=price.is_unpriced,
+        copied_usd=copied.usd,
         context=context,
         context_window=window,
         tape="".join(map(turn_letters, branch.turns)) if is_short else "",
         notes=aside_parts(session) if whole else (),
         whole=whole,
     )
-
-
-def _usd(session: Session) -> float | None:
-    cost = session_cost(session.graph.records)
-    return float(cost.usd) if len(cost.unknown_models) < len(cost.models) else None
 
 
 def _context(branch: Branch) -> tuple[int | None, int | None]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stenograph.family import is_session_id
-from stenograph.pricing import micro_usd
+from stenograph.views.pages.costs import price_of
 from stenograph.views.pages.page import Document, FindingPage, Page, finding_pages, utc
 
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ class SessionRow(Page, frozen=True):
     or fork copied it."""
     usd_estimated: bool
     """Part of it is estimated, because old releases did not record all output."""
+    usd_unpriced: bool
+    """Some calls have no price and are not in it."""
     tape: str
     """What happened, a letter each: `p` prompt, `e` change, `b` shell, `r` read, `g` subagent, `w` web, `o` other tool and `x`
     error. Empty if the session is not indexed, or the list does not draw it."""
@@ -128,7 +130,7 @@ def sessions_page(
 
 
 def session_row(info: SessionInfo, *, tape: str = "", spent: Spent | None = None) -> SessionRow:
-    is_priced = spent is not None and spent.calls > spent.unpriced_calls
+    price = price_of(spent)
     return SessionRow(
         id=info.id,
         short_id=info.short_id or (info.id[:_SHORT_ID] if is_session_id(info.id) else info.id),
@@ -150,18 +152,15 @@ def session_row(info: SessionInfo, *, tape: str = "", spent: Spent | None = None
         summary=info.summary,
         pull_requests=info.pull_requests,
         turns=info.turns,
-        usd=_usd(spent) if is_priced else None,
-        usd_estimated=bool(is_priced and spent and spent.estimated),
+        usd=price.usd,
+        usd_estimated=price.is_estimated,
+        usd_unpriced=price.is_unpriced,
         tape=tape,
         steps=info.steps,
         steps_exact=info.steps_exact,
         hidden=info.hidden,
         archived=info.archived,
     )
-
-
-def _usd(spent: Spent | None) -> float | None:
-    return None if spent is None else micro_usd(spent.cost) / 1_000_000
 
 
 #: Of an id, where it is not known what other sessions there are.
@@ -234,6 +233,7 @@ def overview_page(
     newest = with_turns(shown[:OVERVIEW_ROWS])
     met = Counter(map(_day, shown))
     spent = {} if days is None else {row.name: row.spent for row in days.rows}
+    price = price_of(None if days is None else days.total.spent)
     return OverviewPage(
         homes=tuple(HomePage(os.fspath(home), os.path.isdir(home)) for home in homes),  # noqa: PTH112 - never raises
         projects=tuple(
@@ -242,9 +242,9 @@ def overview_page(
         ),
         newest=tuple(session_row(info, spent=(costs or {}).get(info.path)) for info in newest),
         days={name: met[name] for name in dict.fromkeys(map(_day, newest))},
-        costs={name: _usd(spent[name]) or 0.0 for name in dict.fromkeys(map(_day, newest)) if name in spent},
-        usd=_usd(days.total.spent) if days is not None else None,
-        usd_estimated=days is not None and bool(days.total.spent.estimated),
+        costs={name: price_of(spent[name]).usd or 0.0 for name in dict.fromkeys(map(_day, newest)) if name in spent},
+        usd=price.usd,
+        usd_estimated=price.is_estimated,
         running=sum(info.status.value == "running" for info in shown),
         sessions=len(listing.sessions),
         hidden=len(listing.sessions) - len(shown),

@@ -11,7 +11,7 @@ from stenograph.views.masking import mask_page
 from stenograph.views.pages.page import Document, Page
 
 if TYPE_CHECKING:
-    from stenograph.analysis import Stats, TurnLink, WasteFinding
+    from stenograph.analysis import KnownSession, Stats, TurnLink, WasteFinding
 
 
 class TurnLinkPage(Page, frozen=True):
@@ -56,6 +56,8 @@ class DayStatsPage(Page, frozen=True):
     day: str
     turns: int
     cost_micro_usd: int
+    estimated_micro_usd: int
+    """Part of the cost."""
 
 
 class StatusPage(Page, frozen=True):
@@ -75,6 +77,10 @@ class StatsPage(Document, frozen=True, tag="stats/1"):
     """Model calls, subagents' included."""
     tool_calls: int
     cost_micro_usd: int
+    """What the calls cost, as in `steno usage`. Unpriced calls are not in it."""
+    estimated_micro_usd: int
+    """Part of the cost: output that old releases did not count."""
+    unpriced_calls: int
     statuses: tuple[StatusPage, ...]
     days: tuple[DayStatsPage, ...]
     hours: tuple[int, ...]
@@ -110,6 +116,8 @@ class StatsPage(Document, frozen=True, tag="stats/1"):
     rewound_cost_micro_usd: int
     agent_calls: int
     agent_cost_micro_usd: int
+    agent_estimated_micro_usd: int
+    """Part of the subagents' cost."""
 
 
 class WasteFindingPage(Page, frozen=True):
@@ -136,7 +144,10 @@ class WastePage(Document, frozen=True, tag="waste/1"):
 
     sessions: int
     cost_micro_usd: int
-    """What was spent, measured."""
+    """What was spent, as in `steno usage`. Unpriced calls are not in it."""
+    estimated_micro_usd: int
+    """Part of what was spent: output that old releases did not count."""
+    unpriced_calls: int
     avoidable_micro_usd: int
     """The sum of all findings, estimated."""
     findings: tuple[WasteFindingPage, ...]
@@ -151,8 +162,10 @@ def stats_page(stats: Stats, mask: Mask = as_is) -> StatsPage:
         calls=stats.calls,
         tool_calls=stats.tool_calls,
         cost_micro_usd=micro_usd(stats.cost),
+        estimated_micro_usd=micro_usd(stats.estimated),
+        unpriced_calls=stats.unpriced_calls,
         statuses=tuple(StatusPage(status, _links(links)) for status, links in stats.statuses.items()),
-        days=tuple(DayStatsPage(day.day, day.turns, micro_usd(day.cost)) for day in stats.days),
+        days=tuple(DayStatsPage(day.day, day.turns, micro_usd(day.cost), micro_usd(day.estimated)) for day in stats.days),
         hours=tuple(stats.hours),
         context=tuple(
             ContextPartPage(part, tokens // calls, tokens / filled if filled else 0.0) for part, tokens in stats.context.items()
@@ -187,14 +200,18 @@ def stats_page(stats: Stats, mask: Mask = as_is) -> StatsPage:
         rewound_cost_micro_usd=micro_usd(sum(link.cost or 0 for link in stats.rewound)),
         agent_calls=stats.agent_calls,
         agent_cost_micro_usd=micro_usd(stats.agent_cost),
+        agent_estimated_micro_usd=micro_usd(stats.agent_estimated),
     )
     return mask_page(page, mask)
 
 
-def waste_page(findings: Sequence[WasteFinding], *, sessions: int, cost: int, mask: Mask = as_is) -> WastePage:
+def waste_page(findings: Sequence[WasteFinding], sessions: Sequence[KnownSession], mask: Mask = as_is) -> WastePage:
+    facts = [each.facts for each in sessions]
     page = WastePage(
-        sessions=sessions,
-        cost_micro_usd=micro_usd(cost),
+        sessions=len(sessions),
+        cost_micro_usd=micro_usd(sum(each.cost for each in facts)),
+        estimated_micro_usd=micro_usd(sum(each.estimated for each in facts)),
+        unpriced_calls=sum(each.unpriced_calls for each in facts),
         avoidable_micro_usd=micro_usd(sum(finding.cost for finding in findings)),
         findings=tuple(
             WasteFindingPage(

@@ -195,6 +195,8 @@ class AgentSteps(Page, frozen=True):
     duration_ms: int | None
     tokens: TokensPage
     usd: float | None
+    usd_estimated: bool
+    """Part of it is estimated, because old releases did not record all output."""
     turns: tuple[TimelineTurn, ...]
     shown_above: bool = False
     """Already shown further up: a page has each run once."""
@@ -230,6 +232,8 @@ class CallFigures(Page, frozen=True):
     output: int
     usd: float | None
     """By the client's own price list; null if the model is not in it."""
+    usd_estimated: bool
+    """Part of it is estimated, because old releases did not record all output."""
     parts: tuple[int, ...] = ()
     """What filled the context, in tokens: system and tools, memory files, files read, tool output, conversation, thinking,
     unknown. Empty for sessions so large that it is not worked out."""
@@ -249,6 +253,8 @@ class TurnOutline(Page, frozen=True):
     `c` compaction, `i` interrupt, `o` other."""
     usd: float | None
     """With its subagents; null if nothing was priced."""
+    usd_estimated: bool
+    """Part of it is estimated, because old releases did not record all output."""
     size: int
     """How much there is to draw: a rough number of elements."""
     fork: int = 0
@@ -273,6 +279,8 @@ class TimelineTurn(Page, frozen=True):
     """Of its own calls; subagents have their own."""
     usd: float | None
     """With its subagents; null if nothing was priced."""
+    usd_estimated: bool
+    """Part of it is estimated, because old releases did not record all output."""
     steps: tuple[Step, ...]
     first: int = 0
     """The position in the turn of the first step here; more than 0 if only a part of the turn is shown."""
@@ -307,6 +315,8 @@ class TimelinePage(Document, frozen=True, tag="timeline/1"):
     """Lines of its own file."""
     usd: float | None
     """Of all branches and subagents; null if nothing was priced."""
+    usd_estimated: bool
+    """Part of it is estimated, because old releases did not record all output."""
     unpriced: tuple[str, ...]
     """Models without a price."""
     client_usd: float | None

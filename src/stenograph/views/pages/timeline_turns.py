@@ -7,7 +7,7 @@ the middle of a turn.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from stenograph.analysis import PARTS, context_of, shape_of
+from stenograph.analysis import PARTS, context_of, session_spent, shape_of
 from stenograph.inputs import InputKind, Status
-from stenograph.pricing import session_cost
 from stenograph.records import (
     RedactedThinkingBlock,
     TextBlock,
@@ -37,7 +36,7 @@ from stenograph.turns import (
     Turn,
     moment_of,
 )
-from stenograph.views.pages.costs import agent_usd, call_usd, turn_usd
+from stenograph.views.pages.costs import agent_price, call_cost, price_of, turn_price
 from stenograph.views.pages.page import tokens_page, utc
 from stenograph.views.pages.session import BranchPage, SessionHeading, session_heading, stray_agents
 from stenograph.views.pages.tapes import TICKS, family_of
@@ -64,6 +63,7 @@ from stenograph.views.pages.turn_parts import DEEPEST, leave_out, local_output_p
 from stenograph.views.text import count_of, one_line
 
 if TYPE_CHECKING:
+    from stenograph.analysis import Spent
     from stenograph.index import StoredSession
 
 #: About as many elements as one chunk has: five of them are on a page at most.
@@ -88,22 +88,23 @@ class _Seed(NamedTuple):
 class Timeline:
     """The timeline of one branch; `page` gives some chunks of it."""
 
-    def __init__(self, session: Session, branch: Branch, *, title: str | None = None) -> None:
+    def __init__(self, session: Session, branch: Branch, *, title: str | None = None, copies: Collection[int] = ()) -> None:
         self._session = session
+        self._copies = copies
         self._branch = branch
         self._title = title
         self._seeds: dict[int, list[_Seed]] = {}
         self._options = dict(_forks(session, branch))
         #: By the first line of each call.
-        self._prices: dict[int, float | None] = {}
+        self._prices: dict[int, Spent | None] = {}
         self._head: TimelinePage | None = None
         self.outline = tuple(self._outline(turn) for turn in branch.turns)
         self.chunks = tuple(_chunks([(turn.number, [seed.size for seed in self._seeds[turn.node]]) for turn in branch.turns]))
-        self._calls = tuple(_figures(session, branch.turns, self._usd))
+        self._calls = tuple(_figures(session, branch.turns, self._cost))
 
-    def _usd(self, call: ApiCall) -> float | None:
+    def _cost(self, call: ApiCall) -> Spent | None:
         if call.nodes[0] not in self._prices:
-            self._prices[call.nodes[0]] = call_usd(call)
+            self._prices[call.nodes[0]] = call_cost(call)
         return self._prices[call.nodes[0]]
 
     def chunk_of(self, number: int) -> int:
@@ -144,18 +145,20 @@ class Timeline:
         return self._head
 
     def _make_heading(self) -> TimelinePage:
-        cost = session_cost(self._session.graph.records)
+        spent = session_spent(self._session, copies=self._copies)
+        price = price_of(spent.total)
         path = self._session.path
         size, modified = _file_facts(path)
         return TimelinePage(
-            session=session_heading(self._session, self._branch, title=self._title),
+            session=session_heading(self._session, self._branch, title=self._title, spent=spent),
             status=self._branch.turns[-1].status.value if self._branch.turns else "done",
             modified=modified,
             size=size,
             records=self._session.graph.files[0].last if self._session.graph.files else 0,
-            usd=float(cost.usd) if cost.responses else None,
-            unpriced=cost.unknown_models,
-            client_usd=None if cost.client_usd is None else float(cost.client_usd),
+            usd=price.usd,
+            usd_estimated=price.is_estimated,
+            unpriced=spent.unpriced,
+            client_usd=spent.client_usd,
             calls=self._calls,
             outline=self.outline,
             chunks=self.chunks,
@@ -190,6 +193,7 @@ class Timeline:
         seeds = self._seeds[turn.node] = list(_seeds(turn, 0, set()))
         last = turn.compactions[-1] if turn.compactions else None
         prompt = notification_note(turn.prompt).line if turn.kind is InputKind.NOTIFICATION else turn.prompt
+        price = turn_price(turn, self._cost)
         return TurnOutline(
             number=turn.number,
             kind=turn.kind.value,
@@ -197,11 +201,16 @@ class Timeline:
             started=utc(turn.started),
             prompt=one_line(prompt[: 4 * _SHORT])[:_SHORT],
             tape="".join(seed.letter for seed in seeds),
-            usd=turn_usd(turn, self._usd),
+            usd=price.usd,
+            usd_estimated=price.is_estimated,
             size=sum(seed.size for seed in seeds),
             fork=len(self._options.get(turn.node, ())),
             compacted=(last.tokens_before, last.tokens_after) if last else None,
         )
+
+
+def _unread(number: int, started: datetime | None, prompt: str) -> TurnOutline:
+    return TurnOutline(number, "prompt", "done", started, prompt, tape="", usd=None, usd_estimated=False, size=0)
 
 
 def timeline_preview(opened: StoredSession, number: int) -> TimelinePage | None:
@@ -223,7 +232,7 @@ def timeline_preview(opened: StoredSession, number: int) -> TimelinePage | None:
         model=opened.model, git_branch=opened.git_branch, slug=opened.slug, summary=None, pull_requests=(),
         started=started[way[0].number], turns=len(way), agents=0, tokens=tokens_page(Tokens()), branch=1,
         branches=(BranchPage(1, True, len(way), len(way)),), continues=(), ended=None,
-        status="", usd=None, tape="", notes=(), whole=False,
+        status="", usd=None, usd_estimated=False, usd_unpriced=False, tape="", notes=(), whole=False,
     )  # fmt: skip
     prompt = one_line(turn.prompt[: 4 * _SHORT])[:_SHORT]
     return TimelinePage(
@@ -233,13 +242,11 @@ def timeline_preview(opened: StoredSession, number: int) -> TimelinePage | None:
         size=size,
         records=0,
         usd=None,
+        usd_estimated=False,
         unpriced=(),
         client_usd=None,
         calls=(),
-        outline=tuple(
-            TurnOutline(each.number, "prompt", "done", started[each.number], prompt if each is wanted else "…", "", None, 0)
-            for each in way
-        ),
+        outline=tuple(_unread(each.number, started[each.number], prompt if each is wanted else "…") for each in way),
         chunks=(ChunkPage(turn.number, 0, turn.number, end, sum(seed.size for seed in seeds[:end])),),
         turns=(_turn_page(turn, seeds, 0, end),),
         partial=True,
@@ -294,6 +301,7 @@ def _turn_page(turn: Turn, seeds: Sequence[_Seed], begin: int = 0, end: int | No
     steps = [seed.make() for seed in seeds[begin:end]]
     if is_final and begin <= answer < begin + len(steps) and isinstance(said := steps[answer - begin], TextStep):
         steps[answer - begin] = TextStep(said.line, said.at, said.text, said.origin, final=True)
+    price = turn_price(turn)
     return TimelineTurn(
         number=turn.number,
         kind=turn.kind.value,
@@ -303,7 +311,8 @@ def _turn_page(turn: Turn, seeds: Sequence[_Seed], begin: int = 0, end: int | No
         duration_ms=turn.duration_ms,
         models=tuple(dict.fromkeys(call.model for call in turn.calls if call.model and not call.is_synthetic)),
         tokens=tokens_page(turn.tokens),
-        usd=turn_usd(turn),
+        usd=price.usd,
+        usd_estimated=price.is_estimated,
         steps=tuple(steps),
         first=begin,
         of=len(seeds),
@@ -437,6 +446,7 @@ def agent_steps(run: AgentRun, *, depth: int = 0, seen: set[str] | None = None) 
     left_out = 0 if above or depth <= DEEPEST else leave_out(run, seen)
     seen.add(run.agent_id)
     shown = () if above or left_out else run.turns
+    price = agent_price(run)
     return AgentSteps(
         agent_id=run.agent_id,
         own_file=run.path is not None,
@@ -446,7 +456,8 @@ def agent_steps(run: AgentRun, *, depth: int = 0, seen: set[str] | None = None) 
         models=tuple(dict.fromkeys(c.model for turn in run.turns for c in turn.calls if c.model and not c.is_synthetic)),
         duration_ms=run_duration(run),
         tokens=tokens_page(run.tokens),
-        usd=agent_usd(run),
+        usd=price.usd,
+        usd_estimated=price.is_estimated,
         turns=tuple(_turn_page(turn, _seeds(turn, depth, seen)) for turn in shown),
         shown_above=above,
         left_out=left_out,
@@ -461,7 +472,7 @@ def _parts(session: Session, turns: Sequence[Turn]) -> dict[int, tuple[int, ...]
     return {each.call.nodes[0]: tuple(each.parts[name] for name in PARTS) for each in found}
 
 
-def _figures(session: Session, turns: Sequence[Turn], price: Callable[[ApiCall], float | None]) -> Iterator[CallFigures]:
+def _figures(session: Session, turns: Sequence[Turn], cost: Callable[[ApiCall], Spent | None]) -> Iterator[CallFigures]:
     parts = _parts(session, turns)
     for turn in turns:
         for call in turn.calls:
@@ -470,7 +481,8 @@ def _figures(session: Session, turns: Sequence[Turn], price: Callable[[ApiCall],
             if call.is_synthetic or call.is_api_error or not (sent or tokens.output):
                 continue
             line = session.graph.nodes[call.nodes[0]].number
-            yield CallFigures(turn.number, line, call.model, sent, tokens.output, price(call), parts.get(call.nodes[0], ()))
+            price, filled = price_of(cost(call)), parts.get(call.nodes[0], ())
+            yield CallFigures(turn.number, line, call.model, sent, tokens.output, price.usd, price.is_estimated, filled)
 
 
 def _forks(session: Session, shown: Branch) -> Iterator[tuple[int, tuple[BranchOption, ...]]]:

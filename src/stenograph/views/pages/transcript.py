@@ -100,7 +100,9 @@ class AgentPart(Page, frozen=True, tag_field="part", tag="agent"):
     """Of its own turns."""
     duration_ms: int | None
     usd: float | None
-    """What it cost by the recorded token counts; null if no call has a price."""
+    """What it cost, without the subagents below it; null if no call has a price."""
+    usd_estimated: bool
+    """Part of it is estimated, because old releases did not record all output."""
     turns: tuple[TurnPage, ...]
     shown_above: bool = False
     """Already shown further up. A run appears once per page, so a run that starts itself does not repeat."""
@@ -125,7 +127,9 @@ class TurnPage(Page, frozen=True):
     tokens: TokensPage
     """Of its own calls; subagents have their own."""
     usd: float | None
-    """What it cost by the recorded token counts, its subagents included; null if no call has a price."""
+    """What it cost, its subagents included; null if no call has a price."""
+    usd_estimated: bool
+    """Part of it is estimated, because old releases did not record all output."""
     parts: tuple[Part, ...]
     new_model: str = ""
     """The model that it continued with, if that is not the one before."""

@@ -19,7 +19,7 @@ from stenograph.records import (
     ToolUseBlock,
 )
 from stenograph.turns import AgentRun, ApiCall, Compaction, Context, Event, Session, ToolCall, Turn, runs_below
-from stenograph.views.pages.costs import agent_usd, turn_usd
+from stenograph.views.pages.costs import agent_price, turn_price
 from stenograph.views.pages.page import tokens_page, utc
 from stenograph.views.pages.transcript import (
     AgentPart,
@@ -45,6 +45,7 @@ def turn_page(turn: Turn, *, agents: bool = True, whole: bool = False, depth: in
 
     Runs whose ids are in `seen` are only named, and those that are told here are added to it.
     """
+    price = turn_price(turn)
     return TurnPage(
         number=turn.number,
         kind=turn.kind.value,
@@ -53,7 +54,8 @@ def turn_page(turn: Turn, *, agents: bool = True, whole: bool = False, depth: in
         duration_ms=turn.duration_ms,
         models=tuple(dict.fromkeys(call.model for call in turn.calls if call.model and not call.is_synthetic)),
         tokens=tokens_page(turn.tokens),
-        usd=turn_usd(turn),
+        usd=price.usd,
+        usd_estimated=price.is_estimated,
         parts=tuple(_parts(turn, _Wish(agents, whole, depth, set() if seen is None else seen))),
         new_model=next((event.what for event in reversed(turn.events) if event.kind == "model"), ""),
     )
@@ -128,6 +130,7 @@ def agent_part(run: AgentRun, *, whole: bool = False, depth: int = 0, seen: set[
     above = run.agent_id in seen
     left_out = 0 if above or depth <= DEEPEST else leave_out(run, seen)
     seen.add(run.agent_id)
+    price = agent_price(run)
     return AgentPart(
         agent_id=run.agent_id,
         agent_type=run.agent_type,
@@ -135,7 +138,8 @@ def agent_part(run: AgentRun, *, whole: bool = False, depth: int = 0, seen: set[
         background=run.background,
         tool_calls=sum(len(call.tool_calls) for turn in run.turns for call in turn.calls),
         duration_ms=run_duration(run),
-        usd=agent_usd(run),
+        usd=price.usd,
+        usd_estimated=price.is_estimated,
         turns=() if above or left_out else tuple(turn_page(turn, whole=whole, depth=depth, seen=seen) for turn in run.turns),
         shown_above=above,
         left_out=left_out,

@@ -12,7 +12,7 @@ from stenograph.records import Record
 from stenograph.redact import Mask, as_is
 from stenograph.turns import AgentRun, ApiCall, Branch, Compaction, Session, Step, ToolCall, Turn, steps
 from stenograph.views.masking import mask_page
-from stenograph.views.pages.costs import turn_usd
+from stenograph.views.pages.costs import turn_price
 from stenograph.views.pages.page import Document, FindingPage, Page, TokensPage, finding_pages, tokens_page, utc
 from stenograph.views.pages.session import BranchPage, branch_pages, stray_agents
 from stenograph.views.pages.tapes import turn_letters
@@ -110,7 +110,9 @@ class TurnDetail(Page, frozen=True):
     tokens: TokensPage
     """Of its own calls; subagents have their own."""
     usd: float | None
-    """What it cost by the recorded token counts, its subagents included; null if no call has a price."""
+    """What it cost, its subagents included; null if no call has a price."""
+    usd_estimated: bool
+    """Part of it is estimated, because old releases did not record all output."""
     tape: str
     """What happened, a letter each, as in lists of sessions; also `i` interrupted and `c` compaction."""
     calls: tuple[CallDetail, ...]
@@ -177,6 +179,7 @@ def turn_detail(
     Runs whose ids are in `seen` are only named, and those that are told here are added to it.
     """
     seen = set() if seen is None else seen
+    price = turn_price(turn)
     return TurnDetail(
         number=turn.number,
         kind=turn.kind.value,
@@ -190,7 +193,8 @@ def turn_detail(
         ended=utc(turn.ended),
         duration_ms=turn.duration_ms,
         tokens=tokens_page(turn.tokens),
-        usd=turn_usd(turn),
+        usd=price.usd,
+        usd_estimated=price.is_estimated,
         tape=turn_letters(turn),
         calls=tuple(_call(call, results, depth, seen) for call in turn.calls),
         interjections=tuple(InterjectionDetail(each.text, each.evidence) for each in turn.interjections),

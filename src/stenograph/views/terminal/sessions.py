@@ -154,7 +154,7 @@ def _row(info: SessionRow, now: datetime, *, long: bool, sort: str) -> dict[str,
 
 
 def _cost(info: SessionRow) -> str:
-    return money(info.usd, estimated=info.usd_estimated)
+    return money(info.usd, estimated=info.usd_estimated, unpriced=info.usd_unpriced)
 
 
 def _shown_moment(info: SessionRow, now: datetime, sort: str) -> dict[str, str]:

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from stenograph.errors import UsageError, in_quotes
 from stenograph.views.pages.stats import StatsPage, TurnLinkPage, WasteFindingPage, WastePage
 from stenograph.views.terminal.options import BOLD, BRIGHT_BLUE, CYAN, DIM, RenderOptions
-from stenograph.views.terminal.statusline import dollars
 from stenograph.views.terminal.usage import bar
-from stenograph.views.text import count_of, cut, cut_start, duration, pad, plain, short_path, thousands, width, wrap
+from stenograph.views.text import count_of, cut, cut_start, dollars, duration, pad, plain, short_path, thousands, width, wrap
 
 _INDENT = "  "
 _ID = 8
@@ -30,7 +29,7 @@ PART_NAMES = {
 def render_stats(page: StatsPage, options: RenderOptions) -> Iterator[str]:
     yield options.paint(
         f"{_INDENT}{count_of(page.sessions, 'session')}, {count_of(page.turns, 'turn')}, {count_of(page.calls, 'call')},"
-        f" {count_of(page.tool_calls, 'tool call')}, {dollars(page.cost_micro_usd)}",
+        f" {count_of(page.tool_calls, 'tool call')}, {_total(page)}",
         BOLD,
     )
     if not page.calls:
@@ -59,7 +58,7 @@ def render_stats(page: StatsPage, options: RenderOptions) -> Iterator[str]:
         ("retried requests", f"{len(page.retries):,}"),
         ("interrupts", f"{len(page.interrupts):,}"),
         ("compactions", f"{len(page.compactions):,}  {thousands(page.dropped_tokens)} tokens dropped"),
-        ("calls of subagents", f"{page.agent_calls:,}  {dollars(page.agent_cost_micro_usd)}"),
+        ("calls of subagents", f"{page.agent_calls:,}  {_spent(page.agent_cost_micro_usd, page.agent_estimated_micro_usd)}"),
     ]
     rows: list[Sequence[object]] = [["Turns", "Also"]]
     for place in range(max(len(statuses), len(lost))):
@@ -68,6 +67,17 @@ def render_stats(page: StatsPage, options: RenderOptions) -> Iterator[str]:
     yield ""
     lists = "the turns behind a figure: --list rebuilt, --list failed:Bash, …"
     yield from (options.paint(f"{_INDENT}{line}", DIM) for line in wrap(lists, _room(options)))
+
+
+def _total(page: StatsPage | WastePage) -> str:
+    """As `steno usage` shows it."""
+    if not page.cost_micro_usd and page.unpriced_calls:
+        return "unpriced"
+    return _spent(page.cost_micro_usd, page.estimated_micro_usd)
+
+
+def _spent(micro_usd: int, estimated: int) -> str:
+    return f"{'~' if estimated else ''}{dollars(micro_usd)}"
 
 
 def _context(page: StatsPage, options: RenderOptions) -> Iterator[str]:
@@ -193,11 +203,12 @@ def render_waste(page: WastePage, options: RenderOptions, scope: Sequence[str] =
         return
     share = page.avoidable_micro_usd / page.cost_micro_usd if page.cost_micro_usd else 0.0
     yield options.paint(
-        f"{_INDENT}~{dollars(page.avoidable_micro_usd)} of {dollars(page.cost_micro_usd)} was avoidable ({share:.0%}),"
+        f"{_INDENT}~{dollars(page.avoidable_micro_usd)} of {_total(page)} was avoidable ({share:.0%}),"
         f" {count_of(len(page.findings), 'finding')}",
         BOLD,
     )
-    yield options.paint(f"{_INDENT}spending is measured, savings are estimated", DIM)
+    spending = "spending is partly estimated" if page.estimated_micro_usd else "spending is measured"
+    yield options.paint(f"{_INDENT}{spending}, savings are estimated", DIM)
     amounts = max(len(dollars(finding.cost_micro_usd)) for finding in page.findings) + 1
     for finding in page.findings:
         yield ""

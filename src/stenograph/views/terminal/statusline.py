@@ -5,25 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from stenograph.views.text import duration, plain, thousands
+from stenograph.views.text import dollars, duration, plain, thousands
 
 if TYPE_CHECKING:
     from stenograph.analysis import UsageStatus
-
-_CENT = 10_000
-
-
-def dollars(micro_usd: int) -> str:
-    """`$2.71`; below a cent two significant digits, `$0.0031`; whole dollars from a thousand on."""
-    sign, amount = ("-" if micro_usd < 0 else ""), abs(micro_usd)
-    if amount >= 1_000_000_000:
-        return f"{sign}${(amount + 500_000) // 1_000_000:,}"
-    if amount >= _CENT or not amount:
-        cents = (amount + 5_000) // 10_000
-        return f"{sign}${cents // 100:,}.{cents % 100:02d}"
-    digits = len(str(amount))
-    step = 10 ** max(0, digits - 2)
-    return f"{sign}${(amount + step // 2) // step * step / 1_000_000:.{min(6, 8 - digits)}f}"
 
 
 def status_line(status: UsageStatus, now: datetime | None = None) -> str:

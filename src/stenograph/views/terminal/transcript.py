@@ -49,6 +49,7 @@ from stenograph.views.text import (
     amount,
     count_of,
     cut,
+    dollars,
     duration,
     harmless,
     local_time,
@@ -93,7 +94,7 @@ def _heading(page: TurnPage, options: RenderOptions, of: int) -> str:
     facts = [
         local_time(page.started)[-5:] if page.started else "",
         duration(page.duration_ms) if page.duration_ms else "",
-        money(page.usd) if page.usd else "",
+        money(page.usd, estimated=page.usd_estimated) if page.usd else "",
         one_line(page.new_model),
         round_word(page.round),
     ]
@@ -249,7 +250,10 @@ def _took(part: ToolPart) -> list[str]:
 
 def _work(agent: AgentPart) -> list[str]:
     facts = [count_of(agent.tool_calls, "tool call") if agent.tool_calls else ""]
-    facts += [duration(agent.duration_ms) if agent.duration_ms else "", money(agent.usd) if agent.usd else ""]
+    facts += [
+        duration(agent.duration_ms) if agent.duration_ms else "",
+        money(agent.usd, estimated=agent.usd_estimated) if agent.usd else "",
+    ]
     return [fact for fact in facts if fact]
 
 
@@ -339,6 +343,12 @@ def render_session(pieces: Iterable[Piece], options: RenderOptions) -> Iterator[
             yield from render_agent(piece, options)
 
 
+def _cost(page: SessionHeading) -> str:
+    found = money(page.usd, estimated=page.usd_estimated, unpriced=page.usd_unpriced) if page.usd != 0 else ""
+    copied = f"{dollars(round(page.copied_usd * 1_000_000))} copied" if page.copied_usd else ""
+    return f"{found} + {copied}" if found and copied else found or copied
+
+
 def _session_heading(page: SessionHeading, options: RenderOptions) -> Iterator[str]:
     now = options.now or datetime.now(UTC)
     room = None if options.width is None else options.width - _GUTTER
@@ -359,7 +369,7 @@ def _session_heading(page: SessionHeading, options: RenderOptions) -> Iterator[s
         count_of(page.agents, "subagent") if page.agents and page.whole else "",
         f"branch {page.branch} of {branches}" if branches > 1 else "",
     ]
-    yield _figures("  ".join(count for count in counts if count), money(page.usd) if page.usd else "", options)
+    yield _figures("  ".join(count for count in counts if count), _cost(page), options)
     if page.whole and (page.tokens.sent or page.tokens.output):
         of = " of " + thousands(page.context_window).replace(".0", "") if page.context_window else ""
         context = f"{thousands(page.context)}{of} context  " if page.context else ""

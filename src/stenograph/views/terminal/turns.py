@@ -128,7 +128,7 @@ def _terminal_row(turn: TurnDetail, now: datetime, first: datetime | None) -> di
         "calls": str(len(turn.calls)),
         "tools": str(sum(len(call.tool_calls) for call in turn.calls)),
         "context": thousands(sent[-1]) if sent else "",
-        "cost": money(turn.usd),
+        "cost": money(turn.usd, estimated=turn.usd_estimated),
         "tape": binned(turn.tape, _TAPE_COLUMNS),
         "prompt": one_line(_asked(turn)),
     }
@@ -142,7 +142,7 @@ def _start(moment: datetime, now: datetime, first: datetime | None) -> str:
 
 def _total_row(turns: Sequence[TurnDetail]) -> dict[str, str]:
     took = sum(turn.duration_ms or 0 for turn in turns)
-    known = [turn.usd for turn in turns if turn.usd is not None]
+    known = [turn for turn in turns if turn.usd is not None]
     return {
         "turn": str(len(turns)),
         "status": "",
@@ -151,10 +151,15 @@ def _total_row(turns: Sequence[TurnDetail]) -> dict[str, str]:
         "calls": str(sum(len(turn.calls) for turn in turns)),
         "tools": str(sum(len(call.tool_calls) for turn in turns for call in turn.calls)),
         "context": "",
-        "cost": money(sum(known)) if known else "",
+        "cost": _sum(known),
         "tape": "",
         "prompt": "",
     }
+
+
+def _sum(priced: Sequence[TurnDetail]) -> str:
+    total = sum(turn.usd or 0 for turn in priced)
+    return money(total, estimated=any(turn.usd_estimated for turn in priced)) if priced else ""
 
 
 def _fitted(rows: list[dict[str, str]], columns: int | None) -> list[dict[str, str]]:
@@ -185,7 +190,7 @@ def _row(turn: TurnDetail) -> list[str]:
         str(sum(tool.agent is not None for tool in tools)),
         thousands(turn.tokens.sent),
         thousands(turn.tokens.output),
-        money(turn.usd),
+        money(turn.usd, estimated=turn.usd_estimated),
         cut(one_line(_asked(turn)), _PROMPT_IN_A_PIPE),
     ]
 

@@ -7,8 +7,7 @@ from datetime import UTC, date, datetime
 
 from stenograph.views.pages.usage import ReconciledPage, ReconciliationPage, SpentPage, UsagePage, UsageRowPage
 from stenograph.views.terminal.options import BOLD, CYAN, DIM, YELLOW, RenderOptions
-from stenograph.views.terminal.statusline import dollars
-from stenograph.views.text import count_of, cut, cut_start, pad, plain, short_path, thousands, width, wrap
+from stenograph.views.text import count_of, cut, cut_start, dollars, pad, plain, short_path, thousands, width, wrap
 
 _INDENT = "  "
 _BAR = 24
