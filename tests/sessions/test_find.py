@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import operator
 import os
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,16 @@ from tests.surgery.conversations import linked, turn
 
 from stenograph.errors import UsageError
 from stenograph.family import SessionFile
-from stenograph.sessions import HIDDEN, SessionInfo, count_projects, find, find_projects, find_sessions, list_sessions
+from stenograph.sessions import (
+    HIDDEN,
+    ListCache,
+    SessionInfo,
+    count_projects,
+    find,
+    find_projects,
+    find_sessions,
+    list_sessions,
+)
 from stenograph.testing.lines import text, tool_use
 from stenograph.views import overview_page
 
@@ -193,3 +203,30 @@ def test_projects_are_counted_as_the_overview_lists_them(tmp_path: Path) -> None
     listing = list_sessions([tmp_path], everything=True)
     assert len(overview_page(listing, [tmp_path]).projects) == 2
     assert count_projects(find_projects([tmp_path])[0]) == 2
+
+
+def test_a_list_with_what_was_read_before_is_the_same_as_one_without(tmp_path: Path) -> None:
+    cache = ListCache()
+
+    def same() -> list[SessionInfo]:
+        found = list_sessions([tmp_path], cache=cache)
+        assert found == list_sessions([tmp_path])
+        return found.sessions
+
+    first = write_session(tmp_path, session_id(1), turns(5))
+    write_session(tmp_path, session_id(2), turns(5, "Another"))
+    before = same()
+    # Nothing is described again while its file is the same.
+    assert all(map(operator.is_, same(), before))
+    longer = [*turns(6, "Longer"), assistant(text("The end"), uuid="leaf")]
+    write_session(tmp_path, session_id(1), longer, modified=LONG_AGO + 1)
+    assert same()[0].title == "Longer"
+    # A session may be named in the file of another one, and its id is as short as the others allow.
+    summary = {"type": "summary", "summary": "Named elsewhere", "leafUuid": "leaf"}
+    write_session(tmp_path, session_id(1)[:-1] + "1", [summary, *turns(5)])
+    assert sorted(info.title or "" for info in same()) == ["Another", "Do it", "Named elsewhere"]
+    with first.open("ab"):
+        os.utime(first)
+        same()  # of a file that was just changed, the time decides what is said
+    first.unlink()
+    assert len(same()) == 2

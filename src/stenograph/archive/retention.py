@@ -15,6 +15,7 @@ import msgspec
 
 from stenograph.archive.kept import KeptFile, open_kept
 from stenograph.client_settings import USUAL_DAYS, cleanup_days
+from stenograph.disk import projects_folder
 from stenograph.family import SessionFile
 from stenograph.sessions import find_sessions
 
@@ -60,19 +61,32 @@ def retention_of(home: Path) -> Retention:
 
 
 def expiring_sessions(
-    folder: Path, homes: Iterable[Path], *, within: timedelta = SOON, now: datetime | None = None
+    folder: Path,
+    homes: Iterable[Path],
+    *,
+    within: timedelta = SOON,
+    now: datetime | None = None,
+    files: Sequence[SessionFile] | None = None,
 ) -> list[ExpiringSession]:
-    """The sessions of some homes that clients delete soon, the first first. `folder` is that of the archive."""
+    """The sessions of some homes that clients delete soon, the first first. `folder` is that of the archive.
+
+    `files` are the sessions of the homes where they were just listed.
+    """
     until = (now or datetime.now(UTC)) + within
     kept = kept_states(folder)
     found = []
     for home in homes:
         period = retention_of(home)
-        for file in find_sessions([home]):
+        for file in find_sessions([home]) if files is None else _below(home, files):
             end = period.end_of(file.mtime_ns)
             if end is not None and end <= until and file.size:
                 found.append(ExpiringSession(file, end, _is_as_kept(file, kept.get(os.fspath(file.path)))))
     return sorted(found, key=lambda each: (each.deleted, each.file.path))
+
+
+def _below(home: Path, files: Sequence[SessionFile]) -> list[SessionFile]:
+    folder = os.path.join(projects_folder(home), "")  # noqa: PTH118 - with a slash at its end
+    return [file for file in files if os.fspath(file.path).startswith(folder)]
 
 
 def kept_states(folder: Path) -> dict[str, KeptFile]:

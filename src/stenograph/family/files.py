@@ -11,6 +11,7 @@ import operator
 import os
 import stat
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -147,6 +148,10 @@ def list_projects(projects: Path) -> tuple[list[Path], list[Finding]]:
     return folders, findings
 
 
+#: A path takes longer to make than its file to look at, and a server lists the same ones again and again.
+_kept_path = lru_cache(16_384)(Path)
+
+
 def list_project(folder: Path) -> ProjectListing:
     """Everything in one project directory. Raises UnreadableError when the directory itself can't be read."""
     listing = ProjectListing(folder, [], [], [], [])
@@ -161,7 +166,9 @@ def list_project(folder: Path) -> ProjectListing:
                 agents.append(Path(entry.path))
                 continue
             stem = name[: -len(LINES_SUFFIX)]
-            listing.sessions.append(SessionFile(stem, Path(entry.path), status.st_size, status.st_mtime_ns, is_session_id(stem)))
+            listing.sessions.append(
+                SessionFile(stem, _kept_path(entry.path), status.st_size, status.st_mtime_ns, is_session_id(stem))
+            )
             listing.statuses.append(status)
         elif is_session_id(name):
             if _is_own_folder(entry, listing.findings):

@@ -30,6 +30,8 @@ class Cast(Struct, frozen=True):
     models: tuple[str, ...]
     #: Subagents that have files of their own.
     agents: int
+    #: Bytes of the session's own file when it was indexed.
+    size: int = 0
 
 
 def session_casts(store: IndexStore, paths: Sequence[Path]) -> dict[Path, Cast]:
@@ -46,12 +48,13 @@ def session_casts(store: IndexStore, paths: Sequence[Path]) -> dict[Path, Cast]:
             names,
         ):
             models.setdefault(path, []).append(model)
-        for path, agents in store.connection.execute(
-            "SELECT sessions.path, count(files.agent) FROM sessions JOIN files ON files.session = sessions.id"
+        for path, agents, size in store.connection.execute(
+            "SELECT sessions.path, count(files.agent), max(CASE WHEN files.path = sessions.path THEN files.size END)"
+            " FROM sessions JOIN files ON files.session = sessions.id"
             f" WHERE sessions.path IN ({places}) GROUP BY sessions.path",
             names,
         ):
-            found[Path(os.fsdecode(path))] = Cast(tuple(models.get(path, ())), agents)
+            found[Path(os.fsdecode(path))] = Cast(tuple(models.get(path, ())), agents, size or 0)
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import heapq
 import itertools
+import operator
 import os
 import time
 from collections import Counter
@@ -219,31 +220,76 @@ def each_once(files: Sequence[SessionFile]) -> list[SessionFile]:
     return [file for file in files if file.path not in others] if others else list(files)
 
 
+class _Described(msgspec.Struct):
+    """What a list said of a session, and what it knew then."""
+
+    seen: Glance
+    titles: ListTitles
+    info: SessionInfo
+
+
 class ListCache:
     """What lists read of files, kept as long as the files do not change: by a process that lists again and again, or a store."""
 
     def __init__(self) -> None:
-        self._glances: dict[Path, Glance] = {}
+        #: The session files as last listed, newest first.
+        self.files: Sequence[SessionFile] = ()
+        self._glances: dict[str, Glance] = {}
         self._turns: dict[Path, tuple[int, int, int]] = {}
         self._written: tuple[float, set[tuple[int, int]]] = (-_LOOKED_SECONDS, set())
+        self._titles: tuple[list[Glance | None], ListTitles] = ([], ListTitles())
+        self._described: dict[str, _Described] = {}
+        self._short: tuple[list[str], dict[str, str]] = ([], {})
 
     def add(self, seen: Glance, turns: int) -> None:
         """Know a file from before, as it was then."""
-        self._glances[seen.path] = seen
+        self._glances[os.fspath(seen.path)] = seen
         self._turns[seen.path] = seen.size, _microseconds(moment_of(seen.mtime_ns)), turns
 
     def glance(self, file: SessionFile) -> Glance:
         """Raises as `glance` does."""
-        known = self._glances.get(file.path)
-        if known is None or (known.size, known.mtime_ns) != (file.size, file.mtime_ns):
-            known = self._glances[file.path] = glance(file.path)
+        name = os.fspath(file.path)
+        known = self._glances.get(name)
+        if known is None or known.mtime_ns != file.mtime_ns or known.size != file.size:
+            known = self._glances[name] = glance(file.path)
         return known
 
-    def glances(self, files: Iterable[SessionFile]) -> Iterator[Glance]:
-        """Of those that can be read."""
-        for file in files:
-            with contextlib.suppress(DiskError), as_unreadable(file.path):
-                yield self.glance(file)
+    def glances(self, files: Iterable[SessionFile]) -> list[Glance | None]:
+        """Of each file; None of one that cannot be read."""
+        return list(map(self._glance_if_readable, files))
+
+    def _glance_if_readable(self, file: SessionFile) -> Glance | None:
+        known = self._glances.get(os.fspath(file.path))
+        if known is not None and known.mtime_ns == file.mtime_ns and known.size == file.size:
+            return known
+        with contextlib.suppress(DiskError), as_unreadable(file.path):
+            return self.glance(file)
+        return None
+
+    def titles(self, seen: list[Glance | None]) -> ListTitles:
+        """For sessions of which all glances are at hand; the same ones as long as they would not differ."""
+        known, titles = self._titles
+        if len(seen) != len(known) or not all(map(operator.is_, seen, known)):
+            made = ListTitles(each for each in seen if each is not None)
+            titles = titles if made == titles else made
+            self._titles = seen, titles
+        return titles
+
+    def describe(
+        self, file: SessionFile, seen: Glance, titles: ListTitles, short_id: str, *, is_settled: bool, **options: Any
+    ) -> SessionInfo:
+        """As `describe`, once for each state of a file that is settled: what is said of it does not depend on the time."""
+        known = self._described.get(os.fspath(file.path)) if is_settled else None
+        if known is None or known.seen is not seen or known.titles is not titles:
+            known = _Described(seen, titles, describe(file, seen=seen, titles=titles, **options))
+            self._described[os.fspath(file.path)] = known
+        known.info = _with_short_id(known.info, short_id)
+        return known.info
+
+    def short_ids(self, ids: list[str]) -> dict[str, str]:
+        if self._short[0] != ids:
+            self._short = ids, short_ids(ids)
+        return self._short[1]
 
     def files_being_written(self) -> set[tuple[int, int]]:
         """As seen within the last second: all processes are looked at."""
@@ -295,33 +341,47 @@ def list_sessions(
     listings, findings = find_projects(homes)
     files = newest_first(file for listing in listings for file in listing.sessions)
     also = list(also)
-    short = short_ids(
-        [*(file.session_id for file in files if file.named_by_uuid), *(info.id for info in also if is_session_id(info.id))]
-    )
+    ids = [file.session_id for file in files if file.named_by_uuid]
+    ids += [info.id for info in also if is_session_id(info.id)]
+    short = short_ids(ids) if cache is None else cache.short_ids(ids)
+    if cache is not None:
+        cache.files = files
     if project is not None:
         files = in_project(files, homes, project)
     files = each_once(files)
     enough = limit if len(files) > MANY_FILES and sort == "last" else None
     look = files_being_written if cache is None else cache.files_being_written
     written = look() if files and now - files[0].mtime_ns / 1e9 < _WRITTEN_WITHIN else set()
+    held = _held(listings, written)
+    seen: list[Glance | None] | None = None
     if enough is None:  # with all glances at hand, no file is read for a title
         cache = ListCache() if cache is None else cache
-        titles = ListTitles(cache.glances(_reported(files, progress)))
+        seen = cache.glances(_reported(files, progress))
+        titles = cache.titles(seen)
     else:
         titles = ListTitles()
     shown: list[SessionInfo] = []
     hidden: list[SessionInfo] = []
     unseen = 0
+    settled = now - max(_WRITTEN_WITHIN, active_seconds)
     for number, file in enumerate(files):
         if enough is not None and _is_enough(shown, enough, file):
             unseen = len(files) - number
             break
         if progress is not None and enough is not None and not number % _REPORTED_EVERY:
             progress(number, len(files))
+        is_held = bool(held) and os.fspath(file.path) in held
         try:
-            with as_unreadable(file.path):
-                seen = None if cache is None else cache.glance(file)
-            info = describe(file, now=now, active_seconds=active_seconds, written=written, titles=titles, seen=seen)
+            glanced = None if seen is None else seen[number]
+            if glanced is None:
+                with as_unreadable(file.path):
+                    glanced = glance(file.path) if cache is None else cache.glance(file)
+            options: dict[str, Any] = {"now": now, "active_seconds": active_seconds, "written": written if is_held else set()}
+            if cache is None:
+                info = describe(file, titles=titles, seen=glanced, **options)
+            else:
+                is_settled = not is_held and file.mtime_ns / 1e9 < settled
+                info = cache.describe(file, glanced, titles, short.get(file.session_id, ""), is_settled=is_settled, **options)
         except DiskError as error:
             if os.path.lexists(file.path):  # else it vanished since the folder was read
                 findings.append(unreadable(error))
@@ -336,9 +396,7 @@ def list_sessions(
     if sort == "turns":
         shown = with_turns(shown, None, cache)
     shown.sort(key=SORTS[sort])
-    listed = [
-        msgspec.structs.replace(info, short_id=short.get(info.id, "")) for info in (shown if limit is None else shown[:limit])
-    ]
+    listed = [_with_short_id(info, short.get(info.id, "")) for info in (shown if limit is None else shown[:limit])]
     return Listing(
         with_turns(listed, _COUNTED_BYTES, cache) if turns else listed,
         dict(Counter(info.hidden for info in hidden if info.hidden)),
@@ -347,6 +405,22 @@ def list_sessions(
         older=len(shown) - len(listed),
         unseen=unseen,
     )
+
+
+def _held(listings: Iterable[ProjectListing], written: set[tuple[int, int]]) -> set[str]:
+    """The session files that a process holds open for writing."""
+    if not written:
+        return set()
+    return {
+        os.fspath(file.path)
+        for listing in listings
+        for file, status in zip(listing.sessions, listing.statuses, strict=True)
+        if (status.st_dev, status.st_ino) in written
+    }
+
+
+def _with_short_id(info: SessionInfo, short_id: str) -> SessionInfo:
+    return info if info.short_id == short_id else msgspec.structs.replace(info, short_id=short_id)
 
 
 def _reported(files: Sequence[SessionFile], progress: Progress | None) -> Iterator[SessionFile]:

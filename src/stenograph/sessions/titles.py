@@ -58,6 +58,12 @@ class ListTitles:
             for leaf, summary in seen.summaries.items():
                 known.setdefault(leaf, summary)
 
+    def __eq__(self, other: object) -> bool:
+        """Whether they name all sessions alike."""
+        return isinstance(other, ListTitles) and self._summaries == other._summaries
+
+    __hash__ = None  # type: ignore[assignment]
+
     def of(self, glance: Glance) -> str | None:
         if glance.leaf_uuid is None or _names_itself(glance):
             return list_title(glance)

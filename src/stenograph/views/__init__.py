@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from stenograph.views.pages.export import ExportPage
     from stenograph.views.pages.files import FilesPage, files_page
     from stenograph.views.pages.history import history_page
-    from stenograph.views.pages.home import HomeQuery, LivePage, ViewerHomePage, home_page, tape_letters
+    from stenograph.views.pages.home import Drawn, HomeQuery, LivePage, ViewerHomePage, home_page, tape_letters
     from stenograph.views.pages.inventory import inventory_page
     from stenograph.views.pages.messages import (
         LostPage,
@@ -195,7 +195,7 @@ _MODULES = {
     "pages.files": "FilesPage files_page",
     "pages.history": "history_page",
     "pages.blame": "blame_page",
-    "pages.home": "HomeQuery LivePage ViewerHomePage home_page tape_letters",
+    "pages.home": "Drawn HomeQuery LivePage ViewerHomePage home_page tape_letters",
     "pages.inventory": "inventory_page",
     "pages.messages": "LostPage MessagesPage ResumePage explained_page lost_page message_pages messages_page resume_page",
     "pages.page": "Document FileSizePage FindingPage Page",
@@ -278,6 +278,7 @@ __all__ = [
     "DemoCopyPage",
     "DoctorPage",
     "Document",
+    "Drawn",
     "EditPage",
     "EditsPage",
     "ErrorPage",

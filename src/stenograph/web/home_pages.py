@@ -13,6 +13,7 @@ from stenograph.errors import StenographError
 from stenograph.sessions import SORTS
 from stenograph.views import HomeQuery, LivePage, ViewerHomePage, home_page, mask_page, tool_step
 from stenograph.views.html import render_home
+from stenograph.web.errors import RequestError
 from stenograph.web.session_pages import html_answer, number_of, page_context
 
 if TYPE_CHECKING:
@@ -37,11 +38,12 @@ async def home(request: Request) -> Response:
 
 
 def ask_home(questions: Library, query: HomeQuery) -> ViewerHomePage:
+    listing = questions.listing()
     page = home_page(
-        questions.listing(),
+        listing,
         query,
-        ticks=questions.ticks,
-        casts=questions.casts,
+        counted=questions.counted,
+        drawn=questions.drawn,
         costs=questions.costs,
         expiring=questions.expiring(),
         live=lambda running: _live(questions, running),
@@ -53,8 +55,8 @@ def _live(questions: Library, running: Iterable[SessionInfo]) -> Iterator[LivePa
     for info in running:
         try:
             session = questions.load(info.id)
-        except StenographError:
-            continue  # it was deleted, or can't be read: its row says so
+        except (StenographError, RequestError):
+            continue  # it was deleted, can't be read or leads elsewhere: its row says so
         turn = session.turns[-1] if session.turns else None
         step, since = _running_step(turn) if turn else ("", None)
         yield LivePage(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,17 +11,48 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from stenograph.errors import UsageError
-from stenograph.sessions import SessionFilter, date_or_age, list_sessions
-from stenograph.views import mask_page, overview_page, sessions_page
+from stenograph.sessions import SessionFilter, SessionInfo, date_or_age, list_sessions, with_turns
+from stenograph.views import Drawn, mask_page, overview_page, sessions_page, tape_letters
 from stenograph.web.parameters import CheckQuery, SearchQuery, SessionsQuery
-from stenograph.web.shelf import Shelf
+from stenograph.web.shelf import Shelf, Viewer
 
 if TYPE_CHECKING:
-    from stenograph.index import Cast, Tick
+    from stenograph.index import Cast, IndexStore, Tick
     from stenograph.views import ArchivePage, CheckPage, OverviewPage, ResumabilityPage, SearchPage, SessionsPage
+
+#: Bytes of the sessions on a page that are read to count turns that the index does not know.
+_COUNTED_BYTES = 32 << 20
+#: Sessions whose tapes are kept.
+_MOST_DRAWN = 500
+
+
+class _DrawnCache:
+    """What was drawn of sessions, while their files are the same."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[Path, tuple[int, datetime, Drawn]] = OrderedDict()
+
+    def known(self, sessions: Sequence[SessionInfo]) -> tuple[dict[Path, Drawn], list[Path]]:
+        """What is known of some sessions, and the paths of the others."""
+        known: dict[Path, Drawn] = {}
+        for info in sessions:
+            kept = self._kept.get(info.path)
+            if kept is not None and kept[:2] == (info.size, info.modified):
+                known[info.path] = kept[2]
+        return known, [info.path for info in sessions if info.path not in known]
+
+    def keep(self, sessions: Iterable[SessionInfo], found: Mapping[Path, Drawn]) -> None:
+        for info in sessions:
+            self._kept[info.path] = info.size, info.modified, found[info.path]
+        while len(self._kept) > _MOST_DRAWN:
+            self._kept.popitem(last=False)
 
 
 class HomeQuestions(Shelf):
+    def __init__(self, viewer: Viewer) -> None:
+        super().__init__(viewer)
+        self._drawn = _DrawnCache()
+
     def overview(self) -> OverviewPage:
         return mask_page(overview_page(self.listing(), self.homes), self.masker.mask)
 
@@ -58,11 +90,27 @@ class HomeQuestions(Shelf):
 
         return self._index.peek(lambda store: session_ticks(store, paths))
 
-    def casts(self, paths: Sequence[Path]) -> Mapping[Path, Cast]:
-        """Models and subagents of some sessions, from the index as it is."""
-        from stenograph.index import session_casts
+    def drawn(self, sessions: Sequence[SessionInfo]) -> Mapping[Path, Drawn]:
+        """What a list draws of some sessions; it is read once for each state of a file."""
+        from stenograph.index import session_casts, session_ticks
 
-        return self._index.peek(lambda store: session_casts(store, paths))
+        known, missing = self._drawn.known(sessions)
+        if not missing:
+            self._index.continue_soon()
+            return known
+
+        def look(store: IndexStore) -> tuple[Mapping[Path, Sequence[Tick]], Mapping[Path, Cast]]:
+            return session_ticks(store, missing), session_casts(store, missing)
+
+        ticks, casts = self._index.peek(look)
+        found = {path: Drawn(tape_letters(ticks.get(path, ())), cast.models, cast.agents) for path, cast in casts.items()}
+        # The index may be behind a file that was just written.
+        self._drawn.keep((info for info in sessions if info.path in casts and casts[info.path].size == info.size), found)
+        return {**known, **found}
+
+    def counted(self, sessions: list[SessionInfo]) -> list[SessionInfo]:
+        """With the turns of the branch that a client would resume."""
+        return with_turns(sessions, _COUNTED_BYTES, self._lists)
 
     def search(self, query: SearchQuery) -> SearchPage:
         """Raises UsageError."""
@@ -98,12 +146,13 @@ class HomeQuestions(Shelf):
         )
 
     def expiring(self) -> frozenset[Path]:
-        """Sessions that Claude Code deletes soon and that are not archived as they are."""
+        """Sessions as last listed that Claude Code deletes soon and that are not archived as they are."""
         from stenograph.archive import expiring_sessions
 
         if self._is_demo:
             return frozenset()
-        return frozenset(each.file.path for each in expiring_sessions(self._archive_folder, self.homes) if not each.is_kept)
+        found = expiring_sessions(self._archive_folder, self.homes, files=self._lists.files)
+        return frozenset(each.file.path for each in found if not each.is_kept)
 
     def kept(self) -> ArchivePage:
         """What the archive has, and what Claude Code deletes soon. Raises UnreadableError."""

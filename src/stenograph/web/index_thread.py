@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,6 +18,8 @@ _PATIENCE = 0.3
 _FIRST_PATIENCE = 3.0
 # How long the rest is indexed at a time: a question waits for that.
 _SLICE = 0.5
+# How long a list may be behind the files.
+_SYNCED_SECONDS = 2.0
 
 
 class IndexThread:
@@ -28,6 +31,7 @@ class IndexThread:
         self._store: IndexStore | None = None
         self._catalog = self._new_catalog()
         self._is_continuing = False
+        self._synced = -_SYNCED_SECONDS
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="steno-index")
 
     def ask(self, question: Callable[[IndexStore, SyncReport], T]) -> T:
@@ -37,7 +41,7 @@ class IndexThread:
     def peek(self, question: Callable[[IndexStore], T]) -> T:
         """The same of the index as it is; what is missing in it is indexed afterwards."""
         found = self.look(question)
-        self._continue()
+        self.continue_soon()
         return found
 
     def look(self, question: Callable[[IndexStore], T]) -> T:
@@ -60,6 +64,7 @@ class IndexThread:
     def _sync(self, seconds: float) -> SyncReport:
         """With what clients have deleted since the last time and the archive keeps."""
         store = self._open()
+        self._synced = time.monotonic()
         self._catalog.close()
         self._catalog = self._new_catalog()
         store.place_of = self._catalog.place_of
@@ -74,6 +79,11 @@ class IndexThread:
 
     def _new_catalog(self) -> Catalog:
         return Catalog(self._homes, None if self._path is None else self._path.parent / "archive")
+
+    def continue_soon(self) -> None:
+        """Index what has changed, unless that was done a moment ago."""
+        if time.monotonic() > self._synced + _SYNCED_SECONDS:
+            self._continue()
 
     def _continue(self) -> None:
         """Index the rest once nobody waits for an answer."""

@@ -119,11 +119,15 @@ class Server(uvicorn.Server):
         )
 
     def _prepare(self) -> None:
-        """What the first page needs: the list, and what renders pages."""
-        from stenograph.views.html import compile_templates
+        """What the first pages need: the list, and what renders pages."""
+        from stenograph.views import HomeQuery
+        from stenograph.views.html import PageContext, compile_templates, render_home
+        from stenograph.web.home_pages import ask_home
 
-        self._library.listing()
         compile_templates()
+        # Who asks meanwhile is told of an error; a list that is read ahead is missed by nobody.
+        with contextlib.suppress(StenographError):
+            render_home(ask_home(self._library, HomeQuery()), PageContext())
 
     async def startup(self, sockets: Any = None) -> None:
         # Commands end soon and hardly look for garbage; sessions that were loaded and replaced would stay for long.

@@ -14,12 +14,12 @@ from starlette.routing import Route
 
 from stenograph.errors import SessionNotFoundError
 from stenograph.sessions import choose_branch
-from stenograph.version import __version__
 from stenograph.views import Timeline, find_step, mask_page, render_markdown
 from stenograph.views.html import PageContext, render_session, render_step, render_turns
 from stenograph.web.answers import tagged_response
 from stenograph.web.errors import RequestError
 from stenograph.web.parameters import FilesQuery
+from stenograph.web.static_files import static_version
 
 if TYPE_CHECKING:
     from stenograph.turns import Session
@@ -66,7 +66,7 @@ def page_context(request: Request) -> PageContext:
         csrf=request.app.state.access.csrf,
         live=request.app.state.questions.running,
         allow_edits=request.app.state.viewer.allow_edits,
-        version=__version__,
+        version=static_version(),
         program=request.app.state.viewer.program,
     )
 

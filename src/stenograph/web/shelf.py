@@ -86,13 +86,16 @@ class Shelf:
         with self._lock:
             known = self._files.get(session_id)
             if known is None or not known.path.is_file():
-                # The newest of several with one id: they come newest first.
-                self._files = {file.session_id: file for file in reversed(find_sessions(self.homes))}
+                self._note_files(find_sessions(self.homes))
                 known = self._files.get(session_id)
                 if known is None:
                     return self._archived(session_id)
         self._refuse_outside(known.path)
         return known
+
+    def _note_files(self, files: Sequence[SessionFile]) -> None:
+        # The newest of several with one id: they come newest first.
+        self._files = {file.session_id: file for file in reversed(files)}
 
     def _archived(self, session_id: str) -> SessionFile:
         """A copy of a session that only the archive has. Raises SessionNotFoundError."""
@@ -163,6 +166,7 @@ class Shelf:
                 cache=self._lists,
                 also=self._kept(),
             )
+            self._note_files(self._lists.files)
         self.running = sum(info.status is Status.RUNNING and info.hidden is None for info in found.sessions)
         return found
 

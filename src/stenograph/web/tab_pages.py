@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyio.to_thread import run_sync
@@ -18,6 +17,7 @@ from stenograph.web.answers import tagged_response
 from stenograph.web.errors import RequestError
 from stenograph.web.parameters import FilesQuery, MessagesQuery, NoQuery, RecordQuery, RecordsQuery
 from stenograph.web.session_pages import html_answer, number_of, page_context, timeline_of
+from stenograph.web.static_files import export_styles
 
 if TYPE_CHECKING:
     from stenograph.views import TimelinePage
@@ -32,7 +32,6 @@ _FORMS = {
     "json": "application/json",
     "zip": "application/zip",
 }
-STATIC = Path(__file__).parent / "static"
 
 
 def tab_routes() -> list[Route]:
@@ -91,8 +90,7 @@ async def download(request: Request) -> Response:
 
     def make() -> bytes:
         questions: Library = request.app.state.questions
-        styles = "\n".join((STATIC / name).read_text(encoding="utf-8") for name in ("icons.css", "style.css"))
-        pieces = export_text(questions.load(session_id), questions.file(session_id), form, questions.masker.mask, styles)
+        pieces = export_text(questions.load(session_id), questions.file(session_id), form, questions.masker.mask, export_styles())
         return b"".join(pieces)
 
     answer = tagged_response(request, await run_sync(make), _FORMS[form])

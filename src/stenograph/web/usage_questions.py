@@ -25,6 +25,7 @@ _USAGE_PATIENCE = 5.0
 #: How long a list waits for the first costs, and how long it shows them before they are counted again, in seconds.
 _COST_PATIENCE = 0.2
 _COUNTED_SECONDS = 15.0
+_COUNT_LATER = 1.0
 #: How long a page waits for sessions to be read for what was avoidable, in seconds.
 _WASTE_PATIENCE = 1.0
 #: Sessions whose difference from Claude Code's own figure is explained.
@@ -45,7 +46,10 @@ class UsageQuestions(Shelf):
         with self._lock:
             counting = self._counting
             if counting is None or (not counting.is_alive() and time.monotonic() > self._counted_until):
-                counting = self._counting = threading.Thread(target=self._count, daemon=True, name="steno-costs")
+                # The list is made first, unless it would have no costs at all.
+                delay = _COUNT_LATER if self._costs else 0.0
+                counting = self._counting = threading.Timer(delay, self._count)
+                counting.name, counting.daemon = "steno-costs", True
                 counting.start()
         if not self._costs:
             counting.join(_COST_PATIENCE)
@@ -62,7 +66,7 @@ class UsageQuestions(Shelf):
             rows = usage_table(store, UsageScope(tuple(self.homes)), Tariff(), by=UsageBy.SESSION).rows
             return {row.path: row.spent for row in rows if row.path}
 
-        self._costs = self._usage.peek(answer)
+        self._costs = self._usage.look(answer)
         self._counted_until = time.monotonic() + _COUNTED_SECONDS
 
     def usage(self, query: UsageQuery) -> UsagePage:

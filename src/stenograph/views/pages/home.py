@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from stenograph.sessions import SORTS
 from stenograph.views.pages.page import Document, FindingPage, Page, finding_pages
@@ -15,7 +15,7 @@ from stenograph.views.pages.tapes import TICKS, family_of
 
 if TYPE_CHECKING:
     from stenograph.analysis import Spent
-    from stenograph.index import Cast, Tick
+    from stenograph.index import Tick
     from stenograph.sessions import Listing, SessionInfo
 
 #: Rows of one page.
@@ -44,12 +44,21 @@ class HomeRow(Page, frozen=True):
     """One session."""
 
     session: SessionRow
-    tape: str
-    """A letter for each prompt and tool call, as in `timeline`; empty if the session is not indexed yet."""
     models: tuple[str, ...] = ()
     """The last one last; empty if the session is not indexed yet."""
     agents: int = 0
     """Subagents that have files of their own."""
+
+
+class Drawn(NamedTuple):
+    """What the index knows of a session in the list."""
+
+    tape: str
+    models: tuple[str, ...]
+    agents: int
+
+
+_UNKNOWN = Drawn("", (), 0)
 
 
 class ProjectFacet(Page, frozen=True):
@@ -104,15 +113,18 @@ def home_page(
     listing: Listing,
     query: HomeQuery,
     *,
-    ticks: Callable[[Sequence[Path]], Mapping[Path, Sequence[Tick]]] = lambda _: {},
+    counted: Callable[[list[SessionInfo]], list[SessionInfo]] = lambda found: found,
+    drawn: Callable[[Sequence[SessionInfo]], Mapping[Path, Drawn]] = lambda _: {},
     costs: Callable[[Sequence[Path]], Mapping[Path, Spent]] = lambda _: {},
-    casts: Callable[[Sequence[Path]], Mapping[Path, Cast]] = lambda _: {},
     live: Callable[[Sequence[SessionInfo]], Iterable[LivePage]] = lambda _: (),
     expiring: Collection[Path] = (),
     expiring_days: int = 7,
     now: datetime | None = None,
 ) -> ViewerHomePage:
-    """The page of all sessions of a listing; `expiring` are those that Claude Code deletes soon and that are not archived."""
+    """The page of all sessions of a listing; `expiring` are those that Claude Code deletes soon and that are not archived.
+
+    `counted` counts the turns of those on the page; `drawn` and `costs` say what the index knows of them.
+    """
     now = now or datetime.now(UTC)
     shown = [info for info in listing.sessions if info.hidden is None]
 
@@ -126,21 +138,12 @@ def home_page(
         spent = costs([info.path for info in found])
         found.sort(key=lambda info: -spent[info.path].cost if info.path in spent else 0)
     page = max(1, query.page)
-    rows = found[(page - 1) * ROWS : page * ROWS]
-    paths = [info.path for info in rows]
-    marks, money, who = ticks(paths), costs(paths), casts(paths)
+    rows = counted(found[(page - 1) * ROWS : page * ROWS])
+    known, spending = drawn(rows), costs([info.path for info in rows])
     running = [info for info in found if info.status.value == "running"]
     return ViewerHomePage(
         query=query,
-        rows=tuple(
-            HomeRow(
-                session=session_row(info, spent=money.get(info.path)),
-                tape=tape_letters(marks.get(info.path, ())),
-                models=who[info.path].models if info.path in who else (),
-                agents=who[info.path].agents if info.path in who else 0,
-            )
-            for info in rows
-        ),
+        rows=tuple(_row(info, known.get(info.path, _UNKNOWN), spending.get(info.path)) for info in rows),
         found=len(found),
         total=len(shown),
         projects=_projects(shown, now),
@@ -152,6 +155,10 @@ def home_page(
         expiring_days=expiring_days,
         findings=finding_pages(listing.findings),
     )
+
+
+def _row(info: SessionInfo, drawn: Drawn, spent: Spent | None) -> HomeRow:
+    return HomeRow(session=session_row(info, tape=drawn.tape, spent=spent), models=drawn.models, agents=drawn.agents)
 
 
 def tape_letters(ticks: Iterable[Tick]) -> str:

@@ -1,0 +1,73 @@
+"""The list of sessions: what a row says, and what stays true while files change."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from tests.homes import LONG_AGO, assistant, session_id, turns, user, write_session
+from tests.web.serving import served
+
+from stenograph.analysis import Spent
+from stenograph.sessions import list_sessions
+from stenograph.testing.lines import text
+from stenograph.views import HomeQuery, home_page
+from stenograph.views.html import PageContext, render_home
+
+_CENT = 10_000_000_000
+
+
+def rewound(session: str, ways: int) -> list[dict[str, Any]]:
+    """One prompt with its answer, and then as many other second prompts, each in the place of the one before."""
+    made: list[dict[str, Any]] = []
+    for number in range(ways + 1):
+        for record in (user(f"Prompt {number}"), assistant(text(f"Answer {number}."))):
+            above = len(made) - 1 if record["type"] == "assistant" else 1 if number else None
+            record |= {
+                "sessionId": session,
+                "uuid": f"{len(made):08}-0000-4000-8000-000000000000",
+                "parentUuid": None if above is None else f"{above:08}-0000-4000-8000-000000000000",
+                "timestamp": f"2023-11-14T12:00:{len(made):02}.000Z",
+            }
+            if record["type"] == "assistant":
+                record["message"] = record["message"] | {"id": f"msg_{len(made)}"}
+            made.append(record)
+    return made
+
+
+def test_a_row_counts_the_turns_of_the_branch_that_its_page_shows(tmp_path: Path) -> None:
+    home = tmp_path / "claude"
+    write_session(home, session_id(1), rewound(session_id(1), 4))
+    with served(home) as server:
+        listed, page = server.ask("/").text, server.ask(f"/s/{session_id(1)}").text
+    assert re.findall(r">(\d+ turns?)<", listed) == ["2 turns"]
+    assert "<b>2</b> turns" in page
+    assert "<b>4</b> branches" in page
+
+
+def test_an_estimated_cost_is_marked(tmp_path: Path) -> None:
+    paths = [write_session(tmp_path, session_id(number), turns(5), modified=LONG_AGO + number) for number in range(2)]
+    spent = {paths[0]: Spent(calls=1, measured=7 * _CENT), paths[1]: Spent(calls=1, measured=_CENT, estimated=2 * _CENT)}
+    page = home_page(list_sessions([tmp_path]), HomeQuery(), costs=lambda _: spent)
+    html = render_home(page, PageContext())
+    assert ">~$0.03<" in html
+    assert ">$0.07<" in html
+    assert "~$0.07" not in html
+    # Of the month, a part is estimated.
+    assert "~$0.10" in html
+
+
+def test_a_list_shows_what_was_just_written(tmp_path: Path) -> None:
+    home = tmp_path / "claude"
+    write_session(home, session_id(1), turns(5, "The first"))
+    with served(home) as server:
+        assert "The first" in server.ask("/").text
+        write_session(home, session_id(1), turns(6, "The second"), modified=LONG_AGO + 1)
+        write_session(home, session_id(2), turns(5, "Another one"))
+        # Addressed differently, so that it is no answer from a moment ago.
+        listed = server.ask("/?sort=size").text
+    assert "The second" in listed
+    assert "The first" not in listed
+    assert "Another one" in listed
+    assert re.findall(r">(\d+ turns?)<", listed) == ["6 turns", "5 turns"]
