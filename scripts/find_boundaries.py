@@ -6,7 +6,7 @@ Asks the releases of `FIRST` about every case of `CASES` (or those named), which
 tests/messages/hard_cases.py; between two neighbours that answer differently it asks the one in the middle, until no published
 release lies between. A habit that came and went between two releases that were asked is not found. Answers are kept whole in
 the folder of `--answers`, so that a run goes on where it was stopped; clients are installed as they are needed, about 200 MB
-each. `--rebuild` asks nothing.
+each. What the golden holds of cases that were not asked stays. `--rebuild` asks nothing.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from ask_clients import Question, answer_path, ask_and_keep, read_answer, write_golden
+from ask_clients import Question, answer_path, ask_and_keep, read_answer, read_golden, write_golden
 from lab.clients import ClientMissing, default_clients_folder, install_client, published_releases
 from lab.oracle import Answer, digest, normalise, stored_reminders
 from tests.messages.asking import entry_of, questions
 from tests.messages.boundaries import CASES, MODEL_CASES
 from tests.messages.golden import GOLDEN, RELEASES
 
-from stenograph.releases import release_numbers
+from stenograph.releases import NEWEST, release_numbers
 
 #: Asked about every case: the releases of the other goldens, and two between the last two of them, which lie far apart.
-FIRST = ("2.0.76", "2.1.45", "2.1.112", "2.1.200", "2.1.325")
+FIRST = tuple(dict.fromkeys(("2.0.76", "2.1.45", "2.1.112", "2.1.200", "2.1.325", NEWEST)))
 _OLDEST = (2, 0, 36)
 
 
@@ -98,7 +98,9 @@ def main() -> None:
     options = parser.parse_args()
     published = [release for release in published_releases() if release_numbers(release) >= _OLDEST]
     named = {question.name: question for question in questions("hard")}
-    golden: dict[str, dict[str, dict[str, object]]] = {}
+    keys = {named[case].key for case in CASES}
+    old = read_golden(GOLDEN / "boundaries.json")
+    golden = {release: {key: entry for key, entry in entries.items() if key in keys} for release, entries in old.items()}
     for case in CASES:
         search = Search(named[case], published, options)
         if not options.rebuild and case in (options.cases or CASES):

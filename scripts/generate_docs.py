@@ -105,9 +105,12 @@ clients and trace receivers.
 3. Run `make record RELEASES=X`. It plays the scenarios of `lab/observatory` with release X and rebuilds the registry that
    `steno check` uses. If no scenario makes the client write the line, add one. `tests/records/test_line.py` fails for every
    recorded kind or field that no class describes.
-4. Add it to the zoo with `scripts/make_zoo.py`; `tests/test_fixtures.py` fails for every kind that is not in it.
-5. In `surgery/changes.py`, list a kind that only helps the client in `_BOOKKEEPING`, so that `steno edit` can drop it, and one of
-   which only the last line counts in `_REPEATED`. No test reminds you of this.
+4. Add a line of it to the zoo, `tests/fixtures/zoo.jsonl`, by hand or with `scripts/make_zoo.py`, which writes the whole file
+   anew (see the README beside it). `tests/test_fixtures.py` fails for every kind that is not in it.
+5. If it holds words to search for, list it in `index/texts.py`. If it is about the whole session, as a title is, list it in
+   `surgery/cut.py`, or a clone that ends earlier drops it. To show it, add it to `sessions/glance.py` (`ls`) or
+   `views/pages/session.py` (`show`). In `surgery/changes.py`, list a kind that only helps the client in `_BOOKKEEPING`, so that `steno edit` can drop it, and one of
+   which only the last line counts in `_REPEATED`. No test reminds you of this step.
 
 Cloning needs no code: it replaces every UUID that is the value of a field (`surgery/ids.py`).
 
@@ -117,10 +120,10 @@ Cloning needs no code: it replaces every UUID that is the value of a field (`sur
 2. Make the answer a `Document` in `views/pages/NAME.py`, and render it in `views/terminal/NAME.py`.
 3. Declare the options in `cli/NAME.py`, add a row to `COMMANDS` (`cli/_group.py`), and put its name into `PURPOSES`.
 4. List what other packages use in the package's `__init__`: in the imports for type checkers, in `_MODULES`, and in `__all__`.
-5. Run `make docs`, add a row to the README, and add the command to `tests/cli/test_json_schemas.py` and
-   `tests/test_planted_secret.py`.
+5. Run `make docs`, add a row to the README, write `tests/cli/test_NAME.py`, and add the command to
+   `tests/cli/test_json_schemas.py` and `tests/test_planted_secret.py`.
 
-`steno files` is a good example to copy. Until you are done, `make check`, `tests/cli/test_help.py`, `tests/test_readme.py` and
+`steno files` is a good example of a command about one session, and `steno ls` of one about all of them. Until you are done, `make check`, `tests/cli/test_help.py`, `tests/test_readme.py` and
 the two tests of step 5 fail.
 
 ### A face or an extension of the agent
@@ -148,15 +151,18 @@ agent.inbox.put(UserPrompt(content="…"))
 
 ### A change in what a release does
 
-1. If the release is newer than `NEWEST` (`releases/numbers.py`), record it first: `make record RELEASES=X`. Then raise `NEWEST`,
-   and add X to `RELEASES` in `tests/messages/golden.py` and `reminded.py`, and to `FIRST` in `scripts/find_boundaries.py`.
+1. If the release is newer than `NEWEST` (`releases/numbers.py`), record it first: `make record RELEASES=X`. Then raise `NEWEST`.
+   The goldens of `tests/messages/golden.py` and `reminded.py` keep their releases. To replace one by X, ask it with
+   `scripts/ask_clients.py --release X` and `scripts/ask_attached.py --release X`.
 2. Add a row to `releases/table.py`. A row of `_MESSAGES` needs a field of the same name in `messages/habits.py`, and a row of
    `_READING` one in `graph/readings.py`. Read the others with `value_of(NAME, release)`.
-3. Use it where the messages are built: `habits.NAME`.
+3. Use it where the messages are built, as `habits.NAME`: prompts, answers and attachments in `messages/pieces.py`, pairs of calls
+   and results in `tools.py`, what becomes one message in `merge.py`, and the end in `ending.py`.
 4. Prove it: add a case to `tests/messages/hard_cases.py` and its name to `tests/messages/boundaries.py`, ask the releases on both
-   sides of the change with `scripts/find_boundaries.py CASE`, and add a row to the boundaries in `docs/resume-contract.md`.
+   sides of the change with `scripts/find_boundaries.py CASE`, and add the rule and its boundary to `docs/resume-contract.md`.
+   `tests/messages/test_golden.py` compares our messages with the answers.
 
-The wording of a reminder is different: it is in `releases/words.py` and rendered by `messages/reminders.py`. Prove it with
+Whether an attachment is sent at all is a row, like any other change. The wording of a reminder is not: it is in `releases/words.py` and rendered by `messages/reminders.py`. Prove it with
 `scripts/ask_attached.py`, which asks the clients and writes the answers that `tests/messages/test_attached.py` compares.
 """
 
