@@ -109,8 +109,8 @@ clients and trace receivers.
    anew (see the README beside it). `tests/test_fixtures.py` fails for every kind that is not in it.
 5. If it holds words to search for, list it in `index/texts.py`. If it is about the whole session, as a title is, list it in
    `surgery/cut.py`, or a clone that ends earlier drops it. To show it, add it to `sessions/glance.py` (`ls`) or
-   `views/pages/session.py` (`show`). In `surgery/changes.py`, list a kind that only helps the client in `_BOOKKEEPING`, so that `steno edit` can drop it, and one of
-   which only the last line counts in `_REPEATED`. No test reminds you of this step.
+   `views/pages/session.py` (`show`). In `surgery/changes.py`, list a kind that only helps the client in `_BOOKKEEPING`, so that
+   `steno edit` can drop it, and one of which only the last line counts in `_REPEATED`. No test reminds you of this step.
 
 Cloning needs no code: it replaces every UUID that is the value of a field (`surgery/ids.py`).
 
@@ -123,8 +123,8 @@ Cloning needs no code: it replaces every UUID that is the value of a field (`sur
 5. Run `make docs`, add a row to the README, write `tests/cli/test_NAME.py`, and add the command to
    `tests/cli/test_json_schemas.py` and `tests/test_planted_secret.py`.
 
-`steno files` is a good example of a command about one session, and `steno ls` of one about all of them. Until you are done, `make check`, `tests/cli/test_help.py`, `tests/test_readme.py` and
-the two tests of step 5 fail.
+`steno files` is a good example of a command about one session, and `steno ls` of one about all of them. Until you are done, `make
+check`, `tests/cli/test_help.py`, `tests/test_readme.py` and the two tests of step 5 fail.
 
 ### A face or an extension of the agent
 
@@ -162,8 +162,9 @@ agent.inbox.put(UserPrompt(content="…"))
    sides of the change with `scripts/find_boundaries.py CASE`, and add the rule and its boundary to `docs/resume-contract.md`.
    `tests/messages/test_golden.py` compares our messages with the answers.
 
-Whether an attachment is sent at all is a row, like any other change. The wording of a reminder is not: it is in `releases/words.py` and rendered by `messages/reminders.py`. Prove it with
-`scripts/ask_attached.py`, which asks the clients and writes the answers that `tests/messages/test_attached.py` compares.
+Whether an attachment is sent at all is a row, like any other change. The wording of a reminder is not: it is in
+`releases/words.py` and rendered by `messages/reminders.py`. Prove it with `scripts/ask_attached.py`, which asks the clients and
+writes the answers that `tests/messages/test_attached.py` compares.
 """
 
 
