@@ -70,7 +70,8 @@ def test_ls_json_has_the_promised_keys_and_utc_times(home: Path) -> None:
     assert set(first) == {
         *("id", "path", "project", "title", "first_prompt", "custom_title", "tag", "status", "started", "modified"),
         *("size", "release", "git_branch", "entrypoint", "steps", "steps_exact", "hidden"),
-        *("last_record", "turns", "slug", "summary", "pull_requests", "short_id", "usd", "usd_estimated", "tape", "archived"),
+        *("last_record", "turns", "slug", "summary", "pull_requests", "short_id", "usd", "usd_estimated", "usd_unpriced", "tape"),
+        "archived",
     }
 
 

@@ -20,6 +20,8 @@ from stenograph.analysis.call_sums import DAY, EVERY, FROM, PRICED, CallSums, pr
 from stenograph.index import ADVISOR, AGENT, FAST, SIDECHAIN, US, IndexStore
 from stenograph.pricing import PerToken, Tariff
 
+#: Of a subagent that nothing in its session's files tells the type of.
+UNKNOWN_TYPE = "(unknown)"
 _HOUR = 3600
 _BLOCK = 5 * _HOUR
 BLOCK = timedelta(seconds=_BLOCK)
@@ -140,6 +142,10 @@ def usage_table(
     store: IndexStore, scope: UsageScope, tariff: Tariff, *, by: UsageBy = UsageBy.DAY, zone: tzinfo | None = None
 ) -> UsageTable:
     """Tokens and money in rows. `zone` is the time zone of days; None: the system's."""
+    if by is UsageBy.AGENT:
+        from stenograph.analysis.agent_types import name_agents  # reads sessions, which no other table does
+
+        name_agents(store, scope.homes)
     where, values = _where(store, scope)
     finder = _Finder(store, where, values, by, zone)
     summed = _summed(store, where, values, tariff, finder)
@@ -356,7 +362,7 @@ class _Finder:
                 return _by_tool(self.names[_number(dimension)], sums)
             case UsageBy.AGENT:
                 number = _number(dimension)
-                return [("main" if number < 0 else self.names[number] or "(unknown)", sums)]
+                return [("main" if number < 0 else self.names[number] or UNKNOWN_TYPE, sums)]
             case UsageBy.BRANCH:
                 return [(self.names[_number(dimension)] or "(none)", sums)]
 

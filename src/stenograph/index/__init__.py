@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from stenograph._exports import lazy_exports
 
 if TYPE_CHECKING:
+    from stenograph.index.agent_types import UntypedCall, keep_agent_types, untyped_calls
     from stenograph.index.call_scan import (
         ABORTED,
         ADVISOR,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from stenograph.index.usage_days import NO_DAY, keep_days, kept_days
 
 _MODULES = {
+    "agent_types": "UntypedCall keep_agent_types untyped_calls",
     "call_scan": "ABORTED ADVISOR AGENT COPY FAST FINISHED SIDECHAIN US ModelCall call_key calls_in",
     "catalogue": "CatalogueRow StoredTurn known_glances list_catalogue stored_turns",
     "facets": "Facets count_facets",
@@ -100,6 +102,7 @@ __all__ = [
     "TextKind",
     "Tick",
     "Touch",
+    "UntypedCall",
     "UsageSync",
     "call_key",
     "calls_in",
@@ -110,6 +113,7 @@ __all__ = [
     "file_history",
     "forms_of",
     "highlight",
+    "keep_agent_types",
     "keep_days",
     "keep_facts",
     "kept_days",
@@ -128,6 +132,7 @@ __all__ = [
     "sync",
     "sync_session_usage",
     "sync_usage",
+    "untyped_calls",
 ]
 
 __getattr__, __dir__ = lazy_exports(__name__, _MODULES, __all__)

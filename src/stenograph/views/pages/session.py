@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import structs
 
-from stenograph.analysis import session_spent
 from stenograph.pricing import known_facts
 from stenograph.records import SYNTHETIC, AssistantRecord, ChainedRecord, PrLinkRecord, Record, SummaryRecord
 from stenograph.turns import AgentRun, Branch, Session, Tokens, Turn, round_types, runs_below
@@ -144,7 +143,8 @@ def session_pieces(
     `copies`: the keys of calls that count in another session (`index.copied_calls`).
     """
     whole = all(wanted(turn) for turn in branch.turns)
-    spent = session_spent(session, copies=copies) if whole and len(session.graph.records) <= _MOST_RECORDS else None
+    is_priced = whole and len(session.graph.records) <= _MOST_RECORDS
+    spent = _spent(session, copies) if is_priced else None
     yield session_heading(session, branch, title=title, whole=whole, spent=spent)
     seen: set[str] = set()
     rounds = round_types(session)
@@ -200,6 +200,12 @@ def opened_pieces(
     seen: set[str] = set()
     for turn, kind in opened.read(wanted):
         yield structs.replace(turn_page(turn, agents=agents, whole=full, seen=seen), round=kind.value)
+
+
+def _spent(session: Session, copies: Collection[int]) -> SessionSpent:
+    from stenograph.analysis import session_spent  # some turns are shown without it
+
+    return session_spent(session, copies=copies)
 
 
 def session_heading(
