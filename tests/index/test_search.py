@@ -265,6 +265,8 @@ def test_a_word_that_is_everywhere_finds_the_same_and_ranks_what_was_said(
         (_session_name(1), 1, 1),
     ]
     assert (found.total, found.lines) == (2, 3)
+    assert found.hits[0].lines[0].text == "Draw a whale"
+    assert [hit.session for hit in search(store, parse_query("draw whale")).hits] == [_session_name(2)]
     only_output = Filter(kinds=frozenset({TextKind.OUTPUT}))
     assert [hit.session for hit in search(store, parse_query("whale"), only_output).hits] == [_session_name(1)]
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         list_project,
         list_projects,
         list_session_folder,
+        session_of,
     )
     from stenograph.family.meta import AgentMeta, read_metas
     from stenograph.family.owners import named_owner, owner_of, read_family
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "files": (
         "AgentFile AgentLayout Family FolderContents ProjectListing SessionFile find_family folder_link_above list_contents"
-        " list_homes list_project list_projects list_session_folder"
+        " list_homes list_project list_projects list_session_folder session_of"
     ),
     "meta": "AgentMeta read_metas",
     "owners": "named_owner owner_of read_family",
@@ -85,6 +86,7 @@ __all__ = [
     "session_by_place",
     "session_folder",
     "session_name",
+    "session_of",
 ]
 
 __getattr__, __dir__ = lazy_exports(__name__, _MODULES, __all__)

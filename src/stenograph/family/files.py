@@ -7,6 +7,7 @@ finding, not the family's. Whoever removes or copies a family relies on that.
 from __future__ import annotations
 
 import enum
+import functools
 import operator
 import os
 import stat
@@ -60,18 +61,21 @@ class SessionFile(msgspec.Struct, frozen=True):
     named_by_uuid: bool
 
 
-class ProjectListing(msgspec.Struct, frozen=True):
+class ProjectListing(msgspec.Struct, frozen=True, dict=True):
     """One project directory, as one scan saw it."""
 
     folder: Path
-    sessions: list[SessionFile]
+    #: The files of sessions. Whoever looks only for changes has no use for more, and paths take their time.
+    session_entries: list[os.DirEntry[str]]
     #: Agents whose place does not say whose they are.
     loose_agents: list[AgentFile]
     #: Names of session directories; some have no session file.
     session_folders: list[str]
     findings: list[Finding]
-    #: Of the sessions, in the same order.
-    statuses: list[os.stat_result] = []
+
+    @functools.cached_property
+    def sessions(self) -> list[SessionFile]:
+        return [session_of(entry) for entry in self.session_entries]
 
 
 class Family(msgspec.Struct, frozen=True):
@@ -160,16 +164,12 @@ def list_project(folder: Path) -> ProjectListing:
     for entry in _scan(folder):
         name = entry.name
         if name.endswith(LINES_SUFFIX):
-            if (status := _status_of_file(entry, listing.findings)) is None:
+            if _status_of_file(entry, listing.findings) is None:
                 continue
             if name.startswith(AGENT_PREFIX):
                 agents.append(Path(entry.path))
                 continue
-            stem = name[: -len(LINES_SUFFIX)]
-            listing.sessions.append(
-                SessionFile(stem, _kept_path(entry.path), status.st_size, status.st_mtime_ns, is_session_id(stem))
-            )
-            listing.statuses.append(status)
+            listing.session_entries.append(entry)
         elif is_session_id(name):
             if _is_own_folder(entry, listing.findings):
                 listing.session_folders.append(name)
@@ -181,6 +181,12 @@ def list_project(folder: Path) -> ProjectListing:
             listing.loose_agents.extend(_agents(_files_below(entry.path, listing.findings), AgentLayout.PROJECT))
     listing.loose_agents.extend(_agent(path, AgentLayout.BESIDE, metas.get(path.name[: -len(LINES_SUFFIX)])) for path in agents)
     return listing
+
+
+def session_of(entry: os.DirEntry[str]) -> SessionFile:
+    """The session of a file that a listing has."""
+    stem, status = entry.name[: -len(LINES_SUFFIX)], entry.stat()
+    return SessionFile(stem, _kept_path(entry.path), status.st_size, status.st_mtime_ns, is_session_id(stem))
 
 
 def find_family(project: Path, session_id: str, *, loose_agents: Sequence[AgentFile] = ()) -> Family:
@@ -272,7 +278,10 @@ def _entries_below(folder: str, findings: list[Finding], folders: list[str] | No
                 is_folder = False
             if is_folder:
                 below.append(entry.path)
-            elif _status_of_file(entry, findings) is not None:
+            # Half of all files are metadata of agents, and nobody asks for their status.
+            elif (entry.name.endswith(META_SUFFIX) and entry.is_file(follow_symlinks=False)) or (
+                _status_of_file(entry, findings) is not None
+            ):
                 files.append(entry)
         waiting += reversed(below)
     return files

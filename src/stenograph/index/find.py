@@ -8,11 +8,14 @@ answers more than what tools printed; what is recent more than what is old. Copi
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import re
 import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import chain, islice
 from pathlib import Path
 
 import msgspec
@@ -52,9 +55,11 @@ _LOWEST = 1e-9
 # Lines that match a word, from which on not all of them are ranked.
 _FREQUENT = 20_000
 _ASKED = "prompt title"
-_SAID = f"answer {_ASKED}"
-# So many of those are ranked, else only prompts and titles.
+_ANSWERED = "answer"
+# So many lines that were asked or answered are ranked, else only those that were asked.
 _RANKED = 5_000
+# BM25's, as SQLite has it.
+_K1 = 1.2
 # Most lines are shorter than this, in bytes.
 _LINE = 1 << 14
 # Of a spilled result, so many characters on both sides of a match.
@@ -150,7 +155,7 @@ def search(
     if not matches and isinstance(query, AllOf) and all(isinstance(item, Term) for item in query.items):
         matches, is_partial = searching.most_of(query.items), True
     if isinstance(query, AllOf) and len(terms) > 1 and matches:
-        for session, together in searching.find(" OR ".join(term.match for term in terms)).items():
+        for session, together in searching.together(terms).items():
             if session in matches:
                 score = (matches[session].score + _TOGETHER * together.score) * shares.get(session, 1.0) ** _SHARED
                 matches[session] = _Match(score, together.doc, matches[session].lines)
@@ -272,23 +277,38 @@ class _Searching:
         return held
 
     def find(self, match: str) -> _Matches:
-        """By session: the best line that an FTS5 expression matches, and how many lines it matches.
+        """By session: the best line that holds a term, by its FTS5 expression, and how many lines hold it.
 
-        Ranking a line costs twenty times as much as finding it. Where very many match, only those are ranked that hold it in a
-        title, a prompt or an answer: what tools printed would come after them anyway. Where these are many too, answers are not
-        ranked either.
+        Ranking a line costs twenty times as much as finding it. Of a word that very many lines hold, it says little how often one
+        has it: what kind of text holds it is enough.
         """
         whole = self._in_columns(match)
         docs = self._matching(whole)
         if self._kinds or len(docs) <= _FREQUENT:
             return self._rank(whole)
-        said = f"{{{_SAID}}} : ({match})"
-        ranked = self._rank(said if self._count(said) <= _RANKED else f"{{{_ASKED}}} : ({match})")
-        found = {}
-        for session, own in sorted(self._by_session(docs).items()):
-            best = ranked.get(session)
-            found[session] = _Match(_LOWEST, own[0], len(own)) if best is None else _Match(best.score, best.doc, len(own))
+        found = {session: _Match(_LOWEST, own[0], len(own)) for session, own in sorted(self._by_session(docs).items())}
+        (made,) = self._db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'docs'").fetchone()
+        rarity = max(math.log((made - len(docs) + 0.5) / (len(docs) + 0.5)), _LOWEST)
+        for columns, weight in ((_ANSWERED, _WEIGHT[TextKind.ANSWER]), (_ASKED, _WEIGHT[TextKind.PROMPT])):
+            # As BM25 has it for one occurrence in a line of average length.
+            score = rarity * weight * (_K1 + 1) / (weight + _K1)
+            for session, own in self._by_session(self._matching(f"{{{columns}}} : ({match})")).items():
+                if session in found:
+                    found[session] = _Match(max(score, _LOWEST), own[0], found[session].lines)
         return found
+
+    def together(self, terms: Sequence[Term]) -> _Matches:
+        """By session: the best line for some terms at once.
+
+        Where very many lines hold one, only those are ranked that hold it in a title, a prompt or an answer: what tools printed
+        would come after them anyway. Where these are many too, answers are not ranked either.
+        """
+        match = " OR ".join(term.match for term in terms)
+        whole = self._in_columns(match)
+        if self._kinds or len(self._matching(whole)) <= _FREQUENT:
+            return self._rank(whole)
+        said = f"{{{_ANSWERED} {_ASKED}}} : ({match})"
+        return self._rank(said if self._count(said) <= _RANKED else f"{{{_ASKED}}} : ({match})")
 
     def _count(self, match: str) -> int:
         return int(self._db.execute("SELECT count(*) FROM text WHERE text MATCH ?", (match,)).fetchone()[0])
@@ -314,16 +334,18 @@ class _Searching:
             for session, doc in zip(sessions, left, strict=True):
                 found.setdefault(session, []).append(doc)
             return found
-        spans = self._db.execute(
-            "SELECT first, last, session FROM doc_spans"
-            f"{'' if among is None else ' WHERE session IN (SELECT value FROM json_each(?))'} ORDER BY first",
-            () if among is None else (str(among),),
-        )
-        for first, last, session in spans:
+        chosen = None if among is None else set(among)
+        for first, last, session in self._spans:
+            if chosen is not None and session not in chosen:
+                continue
             begin = bisect_left(docs, first)
             if begin < len(docs) and docs[begin] <= last:
                 found.setdefault(session, []).extend(docs[begin : bisect_right(docs, last, begin)])
         return found
+
+    @cached_property
+    def _spans(self) -> list[tuple[int, int, int]]:
+        return self._db.execute("SELECT first, last, session FROM doc_spans ORDER BY first").fetchall()
 
     def _rank(self, match: str) -> _Matches:
         rows = self._db.execute(
@@ -399,7 +421,15 @@ class _Searching:
         if self._lines < 2 or not sessions:
             return best
         match = self._in_columns(" OR ".join(term.match for term in terms))
-        owners = {doc: session for session, docs in self._by_session(self._matching(match), sessions).items() for doc in docs}
+        matching = self._matching(match)
+        if len(terms) == 1 and len(matching) > _FREQUENT and not self._kinds:
+            listed = (self._matching(f"{{{columns}}} : ({match})") for columns in (_ASKED, _ANSWERED))
+            kinds = [self._by_session(docs, sessions) for docs in (*listed, matching)]
+            for session, docs in best.items():
+                others = chain.from_iterable(kind.get(session, ()) for kind in kinds)
+                docs += islice((doc for doc in dict.fromkeys(others) if doc not in docs), self._lines - 1)
+            return best
+        owners = {doc: session for session, docs in self._by_session(matching, sessions).items() for doc in docs}
         rows = self._db.execute(
             f"SELECT rowid, bm25(text, {_WEIGHTS}) AS score FROM text"
             " WHERE text MATCH ? AND +rowid IN (SELECT value FROM json_each(?)) ORDER BY score",

@@ -14,8 +14,7 @@ import os
 import sqlite3
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -34,6 +33,7 @@ from stenograph.family import (
     named_owner,
     read_metas,
     session_name,
+    session_of,
 )
 from stenograph.index.call_scan import (
     AGENT,
@@ -46,7 +46,7 @@ from stenograph.index.call_scan import (
     merged,
     scan_calls,
 )
-from stenograph.index.sources import FilePart, IndexedFile
+from stenograph.index.sources import FilePart, IndexedFile, identity_of, status_of
 from stenograph.index.store import IndexStore
 from stenograph.index.usage_days import forget_all_days, forget_days
 from stenograph.records import TokenCounts, gc_paused
@@ -101,19 +101,18 @@ def sync_usage(
 ) -> UsageSync:
     """Bring the calls of these homes up to date; with `seconds`, for about that long. `archived`: files that no home has now."""
     findings: list[Finding] = []
-    listed = {path: (state, make) for path, state, make in _listed(homes, findings)}
     rows = store.connection.execute("SELECT path, device, inode, size, changed_ns FROM usage_files")
     known = {row[0]: row[1:] for row in rows}
+    present, stale = _find_sources(homes, known, findings)
     roots = tuple(os.fsencode(home) + os.sep.encode() for home in homes)
     kept = {os.fsencode(file.path): file for file in archived if file.part is not FilePart.RESULT}
-    gone = [path for path in known.keys() - listed.keys() - kept.keys() if path.startswith(roots)]
-    stale = [make() for path, (state, make) in listed.items() if known.get(path) != state]
+    gone = [path for path in known.keys() - present - kept.keys() if path.startswith(roots)]
     # What is known of a file from before it was deleted stays so: the archive has the same bytes.
-    stale += [_archived_source(file) for path, file in kept.items() if path not in known and path not in listed]
+    stale += [_archived_source(file) for path, file in kept.items() if path not in known and path not in present]
     # Oldest first: of a session and its clone, whose lines are the same, the one that was read first is the original.
     stale.sort(key=lambda source: source.state[3])
     done = _write(store, stale, gone, seconds, findings, progress)
-    return UsageSync(len(listed), done, len(gone), len(stale) - done, tuple(findings))
+    return UsageSync(len(present), done, len(gone), len(stale) - done, tuple(findings))
 
 
 def sync_session_usage(store: IndexStore, path: Path) -> None:
@@ -122,11 +121,11 @@ def sync_session_usage(store: IndexStore, path: Path) -> None:
     name = session_name(path)
     sources = []
     home, folder = project.parent.parent, f"{project}{os.sep}{name}"
-    if (state := _state_of(path)) is not None:
-        sources.append(_Source(path, home, project, name, None, state))
+    if (status := status_of(path)) is not None:
+        sources.append(_Source(path, home, project, name, None, identity_of(status)))
     if is_session_id(name) and os.path.isdir(folder) and not os.path.islink(folder):  # noqa: PTH112, PTH114 - never raises
         entries = list_session_folder(folder, []).agent_entries()
-        sources += [_agent_source(entry.path, home, project, name, _state(entry.stat())) for entry in entries]
+        sources += [_agent_source(entry.path, home, project, name, identity_of(entry.stat())) for entry in entries]
     marks = ", ".join("?" * len(sources))
     rows = store.connection.execute(
         f"SELECT path, device, inode, size, changed_ns FROM usage_files WHERE path IN ({marks})",
@@ -139,23 +138,33 @@ def sync_session_usage(store: IndexStore, path: Path) -> None:
 _State = tuple[int, int, int, int]
 
 
-def _listed(homes: Sequence[Path], findings: list[Finding]) -> Iterator[tuple[bytes, _State, Callable[[], _Source]]]:
-    """Every file with lines of a session or a subagent, also of subagents whose session is gone: its path, its state, and how to
-    make a source of it, which takes longer than to see that it has not changed."""
+def _find_sources(
+    homes: Sequence[Path], known: Mapping[bytes, tuple[int, ...]], findings: list[Finding]
+) -> tuple[set[bytes], list[_Source]]:
+    """Every file with lines of a session or a subagent, also of subagents whose session is gone: the paths of all, and those that
+    are not as they are known."""
     listings, found = list_homes(distinct_homes(homes))
     findings += found
+    present: set[bytes] = set()
+    changed: list[_Source] = []
     for listing in listings:
         folder, home = listing.folder, listing.folder.parent.parent
-        for file, status in zip(listing.sessions, listing.statuses, strict=True):
-            state = _state(status)
-            yield os.fsencode(file.path), state, partial(_Source, file.path, home, folder, file.session_id, None, state)
+        for entry in listing.session_entries:
+            present.add(path := os.fsencode(entry.path))
+            if known.get(path) != (state := identity_of(entry.stat())):
+                file = session_of(entry)
+                changed.append(_Source(file.path, home, folder, file.session_id, None, state))
         for name in listing.session_folders:
             for entry in list_session_folder(f"{folder}{os.sep}{name}", []).agent_entries():
-                state = _state(entry.stat())
-                yield os.fsencode(entry.path), state, partial(_agent_source, entry.path, home, folder, name, state)
+                present.add(path := os.fsencode(entry.path))
+                if known.get(path) != (state := identity_of(entry.stat())):
+                    changed.append(_agent_source(entry.path, home, folder, name, state))
         for agent in listing.loose_agents:
-            if (found_state := _state_of(agent.path)) is not None:
-                yield os.fsencode(agent.path), found_state, partial(_Source, agent.path, home, folder, "", agent, found_state)
+            if (status := status_of(agent.path)) is not None:
+                present.add(path := os.fsencode(agent.path))
+                if known.get(path) != (state := identity_of(status)):
+                    changed.append(_Source(agent.path, home, folder, "", agent, state))
+    return present, changed
 
 
 def _agent_source(name: str, home: Path, folder: Path, session: str, state: _State) -> _Source:
@@ -169,17 +178,6 @@ def _archived_source(file: IndexedFile) -> _Source:
     agent = AgentFile(file.path, file.agent, AgentLayout.NESTED) if file.agent else None
     state = (0, 0, file.size, file.changed_ns)
     return _Source(file.path, file.home, session.path.parent, session.session_id, agent, state, file.unpack)
-
-
-def _state_of(path: Path) -> _State | None:
-    try:
-        return _state(os.stat(path))  # noqa: PTH116 - half the time of the path's own
-    except OSError:
-        return None  # gone since the directory was listed
-
-
-def _state(status: os.stat_result) -> _State:
-    return status.st_dev, status.st_ino, status.st_size, max(status.st_ctime_ns, status.st_mtime_ns)
 
 
 def _write(

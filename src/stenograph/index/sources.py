@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from msgspec import Struct
 
 from stenograph.disk import Finding, distinct_homes
-from stenograph.family import ProjectListing, SessionFile, agent_id_of, list_homes, list_session_folder, named_owner
+from stenograph.family import (
+    LINES_SUFFIX,
+    ProjectListing,
+    SessionFile,
+    agent_id_of,
+    list_homes,
+    list_session_folder,
+    named_owner,
+    session_of,
+)
 
 
 class FilePart(StrEnum):
@@ -45,58 +52,61 @@ class IndexedFile(Struct, frozen=True):
         return self.device, self.inode, self.size, self.changed_ns
 
 
-class FoundFile(NamedTuple):
-    """A file as a listing saw it. To make a source of it takes longer than to see that it has not changed."""
+class Sources(Struct, frozen=True):
+    """The files of some homes: the paths of all, and those that are not as the store knows them."""
 
-    path: bytes
-    #: As `IndexedFile.identity`.
-    identity: tuple[int, int, int, int]
-    make: Callable[[], IndexedFile]
+    present: set[bytes]
+    changed: list[IndexedFile]
+    findings: list[Finding]
 
 
-def find_sources(homes: Sequence[Path]) -> tuple[list[FoundFile], list[Finding]]:
-    """The session files of some homes, those of their subagents, and spilled results. Opens none."""
+def find_sources(homes: Sequence[Path], known: Mapping[bytes, tuple[int, ...]]) -> Sources:
+    """The session files of some homes, those of their subagents, and spilled results. Opens none.
+
+    `known` are the identities of files by path. Every search looks at every file: nothing is made of one that has not changed.
+    """
     listings, findings = list_homes(distinct_homes(homes))
-    return [source for listing in listings for source in _sources(listing)], findings
+    sources = Sources(set(), [], findings)
+    for listing in listings:
+        _look_at(listing, known, sources)
+    return sources
 
 
-def _sources(listing: ProjectListing) -> Iterator[FoundFile]:
-    """Every search looks at every file, so a file that a scan has seen is not asked for its status again."""
+def identity_of(status: os.stat_result) -> tuple[int, int, int, int]:
+    """As `IndexedFile.identity`."""
+    return status.st_dev, status.st_ino, status.st_size, max(status.st_ctime_ns, status.st_mtime_ns)
+
+
+def _look_at(listing: ProjectListing, known: Mapping[bytes, tuple[int, ...]], sources: Sources) -> None:
     home = listing.folder.parent.parent
-    by_name = {file.session_id: file for file in listing.sessions}
-    for file, status in zip(listing.sessions, listing.statuses, strict=True):
-        yield _found(file.path, status, file, home, FilePart.SESSION)
+    by_name = {entry.name[: -len(LINES_SUFFIX)]: entry for entry in listing.session_entries}
+
+    def look(
+        path: str, status: os.stat_result, owner: os.DirEntry[str], part: FilePart = FilePart.SESSION, agent: str | None = None
+    ) -> None:
+        sources.present.add(name := os.fsencode(path))
+        if known.get(name) != (identity := identity_of(status)):
+            place = Path(path)
+            agent = agent_id_of(place) if part is FilePart.AGENT and agent is None else agent
+            sources.changed.append(IndexedFile(place, session_of(owner), home, part, agent, *identity))
+
+    for entry in listing.session_entries:
+        look(entry.path, entry.stat(), entry)
     folder = str(listing.folder)
     for name in listing.session_folders:
         if owner := by_name.get(name):
             below = list_session_folder(f"{folder}{os.sep}{name}", [])
             for entry in below.agent_entries():
-                yield _found(entry.path, entry.stat(), owner, home, FilePart.AGENT)
+                look(entry.path, entry.stat(), owner, FilePart.AGENT)
             for entry in below.tool_results:
-                yield _found(entry.path, entry.stat(), owner, home, FilePart.RESULT)
-    for agent in listing.loose_agents:
-        if (owner := by_name.get(named_owner(agent.path) or "")) and (state := _state_of(agent.path)) is not None:
-            yield _found(agent.path, state, owner, home, FilePart.AGENT, agent.agent_id)
+                look(entry.path, entry.stat(), owner, FilePart.RESULT)
+    for loose in listing.loose_agents:
+        if (owner := by_name.get(named_owner(loose.path) or "")) and (status := status_of(loose.path)) is not None:
+            look(str(loose.path), status, owner, FilePart.AGENT, loose.agent_id)
 
 
-def _state_of(path: Path) -> os.stat_result | None:
+def status_of(path: Path) -> os.stat_result | None:
     try:
         return os.stat(path)  # noqa: PTH116 - half the time of the path's own
     except OSError:
         return None  # gone since the directory was listed
-
-
-def _found(
-    path: str | Path, state: os.stat_result, session: SessionFile, home: Path, part: FilePart, agent: str | None = None
-) -> FoundFile:
-    identity = state.st_dev, state.st_ino, state.st_size, max(state.st_ctime_ns, state.st_mtime_ns)
-    return FoundFile(os.fsencode(path), identity, partial(_source, path, identity, session, home, part, agent))
-
-
-def _source(
-    path: str | Path, identity: tuple[int, int, int, int], session: SessionFile, home: Path, part: FilePart, agent: str | None
-) -> IndexedFile:
-    place = Path(path)
-    if part is FilePart.AGENT and agent is None:
-        agent = agent_id_of(place)
-    return IndexedFile(place, session, home, part, agent, *identity)

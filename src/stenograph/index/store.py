@@ -171,7 +171,7 @@ _GARBAGE = 50_000
 
 def clear_if_mostly_garbage(store: IndexStore) -> None:
     """Forget everything once most documents are those of deleted lines. Raises UnwritableError."""
-    live = store.connection.execute("SELECT count(*) FROM docs").fetchone()[0]
+    live = store.connection.execute("SELECT coalesce(sum(last - first + 1), 0) FROM doc_spans").fetchone()[0]
     made = store.connection.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'docs'").fetchone()[0]
     if made <= _GARBAGE + 3 * live:
         return

@@ -63,18 +63,18 @@ def sync(
     `archived` are files that are gone from the homes and stay in the store: those that it has are not read again.
     """
     deadline = None if seconds is None else time.monotonic() + seconds
-    found, findings = find_sources(homes)
     with contextlib.suppress(UnwritableError):  # said below, if there is anything to write
         clear_if_mostly_garbage(store)
-    present = {file.path: file for file in found}
-    kept = {path: source for source in archived if (path := os.fsencode(source.path)) not in present}
     known = {row[0]: row[1:] for row in store.connection.execute("SELECT path, device, inode, size, changed_ns FROM files")}
+    found = find_sources(homes, known)
+    present, findings = found.present, found.findings
+    kept = {path: source for source in archived if (path := os.fsencode(source.path)) not in present}
     stale = [source for path, source in kept.items() if _is_stale(source, known.get(path))]
-    stale += [file.make() for path, file in present.items() if known.get(path) != file.identity]
+    stale += found.changed
     stale.sort(key=lambda source: -source.changed_ns)
     removed = count = 0
     try:
-        removed = _forget_missing(store, known.keys() - present.keys() - kept.keys(), homes)
+        removed = _forget_missing(store, known.keys() - present - kept.keys(), homes)
         for done in _index_all(store, stale, deadline, findings, progress):
             count = done
         if count:

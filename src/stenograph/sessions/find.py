@@ -412,10 +412,10 @@ def _held(listings: Iterable[ProjectListing], written: set[tuple[int, int]]) -> 
     if not written:
         return set()
     return {
-        os.fspath(file.path)
+        entry.path
         for listing in listings
-        for file, status in zip(listing.sessions, listing.statuses, strict=True)
-        if (status.st_dev, status.st_ino) in written
+        for entry in listing.session_entries
+        if ((status := entry.stat()).st_dev, status.st_ino) in written
     }
 
 
