@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +20,13 @@ from stenograph.index.kinds import TextKind
 from stenograph.index.sources import FilePart
 from stenograph.index.texts import texts_of
 from stenograph.index.tokens import indexed
-from stenograph.inputs import InputReader
+from stenograph.inputs import Input, InputReader
 from stenograph.records import (
     SYNTHETIC,
     AssistantRecord,
     ChainedRecord,
     Located,
+    ToolResultBlock,
     ToolUseBlock,
     message_id_of,
     moment,
@@ -47,6 +48,9 @@ LONGEST_RESULT = 1 << 25
 _WORKTREES = "/.claude/worktrees/"
 _POINTER = re.compile(r"gitdir:\s*(.+?)[/\\]\.git[/\\]worktrees[/\\]")
 _LONGEST_POINTER = 4096
+_COLUMNS = len(TextKind)
+# Where the answer begins in a row of `FileRows.calls`.
+_ANSWERED = 4
 # Inputs that name the file a tool works on.
 _TARGETS = ("file_path", "notebook_path", "path")
 
@@ -71,11 +75,11 @@ class ReadTask(Struct, frozen=True):
 class FileRows(Struct):
     """Rows of a file, in its order."""
 
-    #: Offset, line, UUID as a number, time, and the text of each kind.
-    docs: list[tuple[Any, ...]] = msgspec.field(default_factory=list)
-    #: Id, tool, file, offset.
-    uses: list[tuple[Any, ...]] = msgspec.field(default_factory=list)
-    #: Id, offset, whether it failed, name of the spilled file.
+    #: Offset, line, UUID as a number, and time; and the text of each kind.
+    docs: list[tuple[tuple[Any, ...], tuple[str, ...]]] = msgspec.field(default_factory=list)
+    #: Id, tool, file, offset; and of the answer, where these rows have it: offset, whether it failed, name of the spilled file.
+    calls: list[list[Any]] = msgspec.field(default_factory=list)
+    #: The same of calls in rows before these: id, offset, whether it failed, name of the spilled file.
     answers: list[tuple[Any, ...]] = msgspec.field(default_factory=list)
     #: Only in the first piece: the place from which on the rows of the file are replaced.
     begin: int | None = None
@@ -144,7 +148,7 @@ def read_result(path: Path) -> str:
 def _read_result(path: Path) -> FileRows:
     columns = [""] * len(TextKind)
     columns[TextKind.OUTPUT] = indexed(read_result(path))
-    return FileRows(begin=0, docs=[(0, 1, None, None, *columns)], end=FileEnd(0, 0, b"", ()))
+    return FileRows(begin=0, docs=[((0, 1, None, None), tuple(columns))], end=FileEnd(0, 0, b"", ()))
 
 
 class _Reading:
@@ -155,8 +159,17 @@ class _Reading:
         self._emit = emit
         self._inputs = InputReader()
         self._rows = FileRows(begin=task.offset)
+        #: The calls in `_rows`, by their ids.
+        self._calls: dict[str, list[Any]] = {}
+        #: Those in the rows before.
+        self._earlier_calls: set[str] = set()
         self._branch = task.branch
-        self._names: dict[tuple[str, str], int] = {}
+        #: By kind and name: where it was last named.
+        self._releases: dict[str, int] = {}
+        self._sessions: dict[str, int] = {}
+        self._folders: dict[str, int] = {}
+        self._branches: dict[str, int] = {}
+        self._models: dict[str, int] = {}
         self._conversation = task.conversation
         # Whole lines that were read so far, and where they end; a line without an end is read again next time.
         self._lines = task.lines
@@ -168,7 +181,14 @@ class _Reading:
             self._read_rest()
         else:
             facts = self._read_session(self._task.session)
-        names = tuple((kind, clean(name) or "", last) for (kind, name), last in self._names.items())
+        named = {
+            "release": self._releases,
+            "session": self._sessions,
+            "cwd": self._folders,
+            "branch": self._branches,
+            "model": self._models,
+        }
+        names = tuple((kind, clean(name) or "", last) for kind, found in named.items() for name, last in found.items())
         self._rows.end = FileEnd(self._end, self._lines, fingerprint(self._task.path, self._end), names, facts)
         self._emit(self._rows)
 
@@ -179,7 +199,7 @@ class _Reading:
 
         path = self._task.path
         place = msgspec.json.decode(self._task.place, type=Place) if self._task.place else Place()
-        reader = TurnReader(path, place=place, watch=self._watch)
+        reader = TurnReader(path, place=place, watch=self._watch, inputs=self._inputs)
         self._read_rest()
         seen = glance(path)
         # Summaries in other files are looked up in the store, once for all.
@@ -206,77 +226,93 @@ class _Reading:
             ),
         )  # fmt: skip
 
-    def _watch(self, located: Located) -> Located:
-        """Note a whole line; one that was noted before only says what the next one is."""
+    def _watch(self, located: Located, understood: Input | None) -> None:
+        """Note a whole line, unless it was noted before."""
         if located.offset >= self._task.offset:
             self._lines += 1
             self._end = located.offset + located.length + 1
-            self._note(located, self._lines)
-        else:
-            self._inputs.read(located.record)
-        return located
+            self._note(located, understood, self._lines)
 
     def _read_rest(self) -> None:
         """Note the lines that are left, with the last one even if it has no end yet."""
         for located in read_records(self._task.path, self._end):
+            understood = self._inputs.read(located.record)
             if located.finding is not None and located.finding.code in ("missing-final-newline", "torn-tail"):
-                self._note(located, self._lines + 1)
+                self._note(located, understood, self._lines + 1)
             else:
-                self._watch(located)
+                self._watch(located, understood)
 
-    def _note(self, located: Located, line: int) -> None:
+    def _note(self, located: Located, understood: Input | None, line: int) -> None:
         record, offset = located.record, located.offset
-        understood = self._inputs.read(record)
-        columns = [""] * len(TextKind)
-        for kind, text in texts_of(record, understood):
-            columns[kind] = f"{columns[kind]}\n{text}" if columns[kind] else text
+        texts = texts_of(record, understood)
         time = uuid = None
         if isinstance(record, ChainedRecord):
             time = _seconds(record.timestamp)
-            uuid = number_of(record.uuid) if isinstance(record.uuid, str) else None
+            if isinstance(record.uuid, str):
+                uuid = number_of(record.uuid)
             if isinstance(record.version, str) and record.version:
-                self._names["release", record.version] = offset
+                self._releases[record.version] = offset
             if isinstance(record.sessionId, str):
-                self._names["session", record.sessionId] = offset
+                self._sessions[record.sessionId] = offset
             if isinstance(record.cwd, str) and record.cwd:
-                self._names["cwd", record.cwd] = offset
-            if (named := self._new_branch(record.gitBranch, offset)) is not None:
-                columns[TextKind.TITLE] = f"{columns[TextKind.TITLE]}\n{named}"
+                self._folders[record.cwd] = offset
+            branch = record.gitBranch
+            if isinstance(branch, str) and branch:
+                self._branches[branch] = offset
+                if branch != self._branch:  # words of the first line that names it
+                    self._branch = branch
+                    texts.append((TextKind.TITLE, f"\n{branch}"))
         if isinstance(record, AssistantRecord):
             self._note_response(record, offset)
         elif understood is not None:
             for result in understood.results:
-                spilled = spilled_name(text_of(result.content))
-                self._rows.answers.append((str(result.tool_use_id), offset, bool(result.is_error), spilled))
-        if any(columns):
-            texts = [(clean(indexed(text)) or "") if text else "" for text in columns]
-            self._rows.docs.append((offset, line, uuid, time, *texts))
-            self._rows.size += sum(map(len, texts))
-            if len(self._rows.docs) >= _LINES or self._rows.size >= _CHARACTERS:
-                self._emit(self._rows)
-                self._rows = FileRows()
+                self._note_answer(result, offset)
+        if texts:
+            self._add(texts, (offset, line, uuid, time))
 
-    def _new_branch(self, branch: object, offset: int) -> str | None:
-        """The git branch that a line names, where the line before named another."""
-        if not isinstance(branch, str) or not branch:
-            return None
-        self._names["branch", branch] = offset
-        if branch == self._branch:
-            return None
-        self._branch = branch
-        return branch
+    def _add(self, texts: Sequence[tuple[TextKind, str]], place: tuple[Any, ...]) -> None:
+        """Note the texts of a line; those of one kind are one text."""
+        columns = [""] * _COLUMNS
+        for kind, text in texts:
+            columns[kind] = f"{columns[kind]}\n{text}" if columns[kind] else text
+        rows, size = self._rows, 0
+        for column, text in enumerate(columns):
+            if text:
+                columns[column] = whole = indexed(text) if text.isascii() else clean(indexed(text)) or ""
+                size += len(whole)
+        if size:
+            rows.docs.append((place, tuple(columns)))
+            rows.size += size
+            if len(rows.docs) >= _LINES or rows.size >= _CHARACTERS:
+                self._emit(rows)
+                self._rows = FileRows()
+                self._earlier_calls.update(self._calls)
+                self._calls = {}
 
     def _note_response(self, record: AssistantRecord, offset: int) -> None:
         message = record.message
         if self._conversation is None and (id_ := message_id_of(record)):
             self._conversation = number_of(id_)
         if message and isinstance(message.model, str) and message.model and message.model != SYNTHETIC:
-            self._names["model", message.model] = offset
-        for block in record.content if isinstance(record.content, tuple) else ():
+            self._models[message.model] = offset
+        content = record.content
+        for block in content if isinstance(content, tuple) else ():
             if isinstance(block, ToolUseBlock) and isinstance(block.id, str):
                 given = block.input if isinstance(block.input, dict) else {}
                 target = next((given[name] for name in _TARGETS if isinstance(given.get(name), str)), None)
-                self._rows.uses.append((clean(block.id), clean(str(block.name or "")), clean(target), offset))
+                id_ = clean(block.id) or ""
+                call = [id_, clean(str(block.name or "")), clean(target), offset, None, False, None]
+                if id_ not in self._earlier_calls and self._calls.setdefault(id_, call) is call:
+                    self._rows.calls.append(call)
+
+    def _note_answer(self, result: ToolResultBlock, offset: int) -> None:
+        id_ = clean(str(result.tool_use_id)) or ""
+        answer = offset, bool(result.is_error), spilled_name(text_of(result.content))
+        call = self._calls.get(id_)
+        if call is None:
+            self._rows.answers.append((id_, *answer))
+        elif call[_ANSWERED] is None:
+            call[_ANSWERED:] = answer
 
 
 def _encoded(seen: Glance) -> bytes | None:

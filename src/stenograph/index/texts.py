@@ -43,22 +43,23 @@ _TITLES: dict[type[Record], str] = {
 }
 
 
-def texts_of(record: Record, understood: Input | None) -> Iterator[tuple[TextKind, str]]:
+def texts_of(record: Record, understood: Input | None) -> list[tuple[TextKind, str]]:
     """The texts of a record. `understood` is what `InputReader` makes of it."""
     if isinstance(record, AssistantRecord):
-        yield from _answer_texts(record.content)
-    elif isinstance(record, UserRecord):
-        yield from _user_texts(record, understood)
-    elif isinstance(record, AttachmentRecord):
+        return _answer_texts(record.content)
+    if isinstance(record, UserRecord):
+        return _user_texts(record, understood)
+    if isinstance(record, AttachmentRecord):
         attachment = record.attachment
         if isinstance(attachment, QueuedCommandAttachment):
-            yield TextKind.PROMPT, "\n".join(_strings(attachment.prompt))
-        elif attachment:
-            yield TextKind.NOTE, "\n".join(_strings(rebuild(attachment)))
+            return [(TextKind.PROMPT, "\n".join(_strings(attachment.prompt)))]
+        if attachment:
+            return [(TextKind.NOTE, "\n".join(_strings(rebuild(attachment))))]
     elif name := _TITLES.get(type(record)):
         value = getattr(record, name)
         if isinstance(value, str):
-            yield TextKind.TITLE, value
+            return [(TextKind.TITLE, value)]
+    return []
 
 
 def named_values_of(record: Record) -> list[tuple[str, str]]:
@@ -80,29 +81,31 @@ def named_values_of(record: Record) -> list[tuple[str, str]]:
     return found
 
 
-def _answer_texts(content: Any) -> Iterator[tuple[TextKind, str]]:
+def _answer_texts(content: Any) -> list[tuple[TextKind, str]]:
     if isinstance(content, str):
-        yield TextKind.ANSWER, content
-        return
+        return [(TextKind.ANSWER, content)]
+    found: list[tuple[TextKind, str]] = []
     for block in content if isinstance(content, tuple) else ():
         if isinstance(block, TextBlock):
             if isinstance(block.text, str):
-                yield TextKind.ANSWER, block.text
+                found.append((TextKind.ANSWER, block.text))
         elif isinstance(block, ToolUseBlock | ServerToolUseBlock):
-            yield TextKind.INPUT, "\n".join([block.name if isinstance(block.name, str) else "", *_strings(block.input)])
+            name = block.name if isinstance(block.name, str) else ""
+            found.append((TextKind.INPUT, "\n".join([name, *_strings(block.input)])))
         elif isinstance(block, ThinkingBlock) and isinstance(block.thinking, str) and block.thinking:
-            yield TextKind.THINKING, block.thinking
+            found.append((TextKind.THINKING, block.thinking))
+    return found
 
 
-def _user_texts(record: UserRecord, understood: Input | None) -> Iterator[tuple[TextKind, str]]:
+def _user_texts(record: UserRecord, understood: Input | None) -> list[tuple[TextKind, str]]:
     """Whole, with the client's tags: what is typed and what is wrapped around it can both be searched."""
     if understood is None:
-        return
-    for result in understood.results:
-        yield TextKind.OUTPUT, text_of(result.content)
+        return []
+    found = [(TextKind.OUTPUT, text_of(result.content)) for result in understood.results]
     is_typed = understood.kind in _TYPED or bool(understood.results and understood.text)
     if text := text_of(record.content):
-        yield TextKind.PROMPT if is_typed else TextKind.NOTE, text
+        found.append((TextKind.PROMPT if is_typed else TextKind.NOTE, text))
+    return found
 
 
 def _strings(value: Any) -> Iterator[str]:

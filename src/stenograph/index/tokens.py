@@ -15,7 +15,6 @@ from functools import cache, lru_cache
 # A character for private use counts as a word, so no phrase reaches across it.
 _WALL = "\ue000"
 _CAMEL = re.compile(r"[^\W_]*[a-z][A-Z][^\W_]*")
-_HUMP = re.compile(r"[a-z][A-Z]")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
 # Han, kana and Hangul.
 _WIDE_CLASS = (
@@ -28,6 +27,8 @@ _KIND_OF_BYTE = bytes(
     ord("a" if chr(byte).islower() else "A" if chr(byte).isupper() else "0" if chr(byte).isdigit() else " ") if byte < 128 else 32
     for byte in range(256)
 )
+#: The bytes with which no character of `_WIDE_CLASS` begins in UTF-8.
+_NOT_WIDE = bytes(byte for byte in range(256) if byte < "\u3005".encode()[0])
 
 
 @cache
@@ -52,8 +53,9 @@ def indexed(text: str) -> str:
     """The text as it goes into the index: with the parts of its identifiers and of its unspaced words behind it."""
     extra = [_camel_parts(name) for name in dict.fromkeys(_camel_names(text))]
     if not text.isascii():
+        # Most texts have no byte with which such a character begins, and looking for one is quicker than a pattern.
         wide, run, parts = _wide()
-        if wide.search(text):
+        if text.encode(errors="surrogatepass").translate(None, _NOT_WIDE) and wide.search(text):
             extra += [" ".join(parts.findall(word)) for word in dict.fromkeys(run.findall(text))]
     return f"{text} {_WALL} {f' {_WALL} '.join(extra)}" if extra else text
 
@@ -66,26 +68,20 @@ def _camel_parts(name: str) -> str:
 
 def _camel_names(text: str) -> Iterator[str]:
     """The words with a hump, by a look for humps: most texts have none, and a pattern for whole words is slow."""
-    if text.isascii():
-        # Searching bytes is ten times as fast as a pattern.
-        kinds = text.encode().translate(_KIND_OF_BYTE)
-        place = kinds.find(b"aA")
-        while place >= 0:
-            end = kinds.find(b" ", place)
-            end = len(kinds) if end < 0 else end
-            yield text[kinds.rfind(b" ", 0, place) + 1 : end]
-            place = kinds.find(b"aA", end)
-        return
-    end = 0
-    for hump in _HUMP.finditer(text):
-        begin = hump.start()
-        if begin < end:
-            continue
+    # Searching bytes is ten times as fast as a pattern, and searching one of them ten times as fast again. A byte is a character.
+    kinds = text.encode("ascii", "replace").translate(_KIND_OF_BYTE)
+    first = kinds.find(b"A")
+    place = kinds.find(b"aA", max(0, first - 1)) if first >= 0 else -1
+    while place >= 0:
+        begin, end = kinds.rfind(b" ", 0, place) + 1, kinds.find(b" ", place)
+        end = len(kinds) if end < 0 else end
+        # A word may have letters that are not ASCII.
         while begin > 0 and text[begin - 1].isalnum():
             begin -= 1
-        if word := _WORD.match(text, begin):
-            end = word.end()
-            yield word[0]
+        while end < len(text) and text[end].isalnum():
+            end += 1
+        yield text[begin:end]
+        place = kinds.find(b"aA", end)
 
 
 def match_phrase(text: str) -> str | None:

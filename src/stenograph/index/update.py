@@ -21,7 +21,6 @@ from msgspec import Struct
 
 from stenograph.disk import Finding
 from stenograph.errors import UnreadableError, UnwritableError
-from stenograph.index.kinds import TextKind
 from stenograph.index.sources import FilePart, IndexedFile, find_sources
 from stenograph.index.store import IndexStore, clear_if_mostly_garbage, note_homes
 
@@ -31,10 +30,9 @@ if TYPE_CHECKING:
     from stenograph.index.workers import FileReading
 
 # A transaction ends after so many bytes of sessions, so that other processes can write in between.
-_BATCH_BYTES = 16_000_000
-_COLUMNS = len(TextKind)
-# Texts that wait to be written, in characters.
-_TEXT_HELD = 8_000_000
+_BATCH_BYTES = 64_000_000
+# Rows that wait to be written: some megabytes.
+_DOCS_HELD = 30_000
 
 #: Called with the bytes read and the bytes to read.
 Progress = Callable[[int, int], None]
@@ -141,48 +139,61 @@ class _File(Struct, frozen=True):
     source: IndexedFile
     id: int
     session: int
+    #: The store has no rows of it.
+    is_new: bool
 
 
 def _task(db: sqlite3.Connection, source: IndexedFile) -> ReadTask:
     """What is to be read of a file, as far as it is known now."""
-    from stenograph.index.reading import ReadTask
-
     row = db.execute("SELECT id, offset, lines, fingerprint FROM files WHERE path = ?", (os.fsencode(source.path),)).fetchone()
-    place = source.path if source.unpack is None else source.unpack()
-    own = msgspec.structs.replace(source.session, path=place) if source.part is FilePart.SESSION else None
-    if row is None or row[1] > source.size:
-        return ReadTask(path=place, part=source.part, session=own)
+    task = _whole_task(source)
+    if row is None or not row[1] or row[1] > source.size:
+        return task
     file, offset, lines, fingerprint = row
     branch = db.execute(
         "SELECT name FROM names WHERE file = ? AND kind = 'branch' ORDER BY last DESC LIMIT 1", (file,)
     ).fetchone()
-    turns, conversation = db.execute(
-        "SELECT place, conversation FROM sessions WHERE path = ?", (os.fsencode(source.session.path),)
-    ).fetchone() or (None, None)
-    return ReadTask(
-        path=place,
-        part=source.part,
-        session=own,
+    place, conversation = None, None
+    if task.session is not None:
+        place, conversation = db.execute(
+            "SELECT place, conversation FROM sessions WHERE path = ?", (os.fsencode(source.session.path),)
+        ).fetchone() or (None, None)
+    return msgspec.structs.replace(
+        task,
         offset=offset,
         lines=lines,
         fingerprint=fingerprint,
-        place=turns if own else None,
+        place=place,
         branch=branch[0] if branch else None,
-        conversation=conversation if own else None,
+        conversation=conversation,
     )
+
+
+def _whole_task(source: IndexedFile) -> ReadTask:
+    from stenograph.index.reading import ReadTask
+
+    place = source.path if source.unpack is None else source.unpack()
+    own = msgspec.structs.replace(source.session, path=place) if source.part is FilePart.SESSION else None
+    return ReadTask(path=place, part=source.part, session=own)
 
 
 class _Writer:
     """Writes the rows of files within one transaction.
 
-    Full text comes last: a statement that changes many rows of another table makes SQLite write out all words that it holds in
-    memory, as a piece of the index that has to be merged later.
+    Texts are written as they come and all other rows at the end: a statement that changes many rows of another table makes SQLite
+    write out all words that it holds in memory, as a piece of the index that has to be merged later.
     """
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
-        self._texts: list[tuple[Any, ...]] = []
-        self._characters = 0
+        last = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'docs'").fetchone()
+        self._next_doc = (last[0] if last else 0) + 1
+        self._docs: list[tuple[Any, ...]] = []
+        #: The first and the last document of each.
+        self._spans: list[tuple[int, int, _File]] = []
+        self._calls: list[tuple[Any, ...]] = []
+        self._answers: list[tuple[Any, ...]] = []
+        self._ends: list[tuple[_File, FileEnd]] = []
 
     def write(self, source: IndexedFile, reading: FileReading) -> None:
         """Raises UnreadableError."""
@@ -194,51 +205,58 @@ class _Writer:
             return  # another process was quicker
         session = _session_row(db, source)
         if row is None:
+            task = _whole_task(source)
             file = db.execute(
                 "INSERT INTO files (path, session, part, name, agent, device, inode, size, changed_ns, offset, lines,"
                 " fingerprint) VALUES (?, ?, ?, ?, ?, 0, 0, 0, 0, 0, 0, x'')",
                 (path, session, source.part, _text(source.path.name), source.agent),
             ).lastrowid
         else:
-            file = row[0]
-        emit = partial(self._write_rows, _File(source, int(file or 0), session))
-        if (task := _task(db, source)) == reading.task:
+            task, file = _task(db, source), row[0]
+        emit = partial(self._take, _File(source, int(file or 0), session, is_new=row is None))
+        if task == reading.task:
             reading.read(emit)
         else:  # another process read some of it since
             read_file(task, emit)
 
     def flush(self) -> None:
-        self._db.executemany(
-            "INSERT INTO text (rowid, prompt, answer, thinking, input, output, title, note) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            self._texts,
-        )
-        self._texts, self._characters = [], 0
-
-    def _write_rows(self, file: _File, rows: FileRows) -> None:
         db = self._db
-        if rows.begin is not None:
-            _forget(db, file.id, rows.begin)
+        db.executemany("INSERT INTO docs (id, session, file, offset, line, uuid, time) VALUES (?, ?, ?, ?, ?, ?, ?)", self._docs)
+        db.executemany(
+            "INSERT INTO calls (file, id, name, target, used, answered, failed, spilled) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+            " ON CONFLICT (file, id) DO UPDATE SET answered = excluded.answered, failed = excluded.failed,"
+            " spilled = excluded.spilled WHERE answered IS NULL",
+            self._calls,
+        )
+        db.executemany(
+            "UPDATE calls SET answered = ?, failed = ?, spilled = ? WHERE file = ? AND id = ? AND answered IS NULL", self._answers
+        )
+        for first, last, file in self._spans:
+            _note_span(db, file, first, last)
+        for file, end in self._ends:
+            _end(db, file, end)
+        self._docs, self._spans, self._calls, self._answers, self._ends = [], [], [], [], []
+
+    def _take(self, file: _File, rows: FileRows) -> None:
+        if rows.begin is not None and not file.is_new:
+            _forget(self._db, file.id, rows.begin)
         if rows.docs:
-            last = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'docs'").fetchone()
-            first = (last[0] if last else 0) + 1
-            db.executemany(
-                "INSERT INTO docs (id, session, file, offset, line, uuid, time) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                ((first + place, file.session, file.id, *doc[:-_COLUMNS]) for place, doc in enumerate(rows.docs)),
+            first = self._next_doc
+            self._next_doc += len(rows.docs)
+            self._docs += [(number, file.session, file.id, *doc) for number, (doc, _) in enumerate(rows.docs, first)]
+            self._db.executemany(
+                "INSERT INTO text (rowid, prompt, answer, thinking, input, output, title, note) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                ((number, *texts) for number, (_, texts) in enumerate(rows.docs, first)),
             )
-            _note_span(db, file, first, first + len(rows.docs) - 1)
-            self._texts += ((first + place, *doc[-_COLUMNS:]) for place, doc in enumerate(rows.docs))
-            self._characters += rows.size
-        db.executemany(
-            "INSERT OR IGNORE INTO calls (file, id, name, target, used) VALUES (?, ?, ?, ?, ?)",
-            ((file.id, *use) for use in rows.uses),
-        )
-        db.executemany(
-            "UPDATE calls SET answered = ?, failed = ?, spilled = ? WHERE file = ? AND id = ? AND answered IS NULL",
-            ((offset, failed, spilled, file.id, id_) for id_, offset, failed, spilled in rows.answers),
-        )
+            if self._spans and self._spans[-1][1:] == (first - 1, file):
+                self._spans[-1] = (self._spans[-1][0], self._next_doc - 1, file)
+            else:
+                self._spans.append((first, self._next_doc - 1, file))
+        self._calls += [(file.id, *call) for call in rows.calls]
+        self._answers += [(*answer, file.id, id_) for id_, *answer in rows.answers]
         if rows.end is not None:
-            _end(db, file, rows.end)
-        if self._characters >= _TEXT_HELD:
+            self._ends.append((file, rows.end))
+        if len(self._docs) >= _DOCS_HELD:
             self.flush()
 
 

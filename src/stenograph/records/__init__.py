@@ -87,6 +87,7 @@ if TYPE_CHECKING:
         UserRecord,
         message_id_of,
         plain_message,
+        strip,
     )
     from stenograph.records.envelope import ChainedRecord, DamagedRecord, Record, SessionRecord, UnknownRecord
     from stenograph.records.json_text import begins_with_a_value, first_value, parse, parse_or_unset, to_text, without_halves
@@ -259,7 +260,7 @@ _MODULES = {
         " ThinkingBlock ToolReferenceBlock ToolResultBlock ToolUseBlock UnknownBlock text_of"
     ),
     "collecting": "gc_paused",
-    "conversation": "AssistantRecord FlatAssistantRecord FlatUserRecord UserRecord message_id_of plain_message",
+    "conversation": "AssistantRecord FlatAssistantRecord FlatUserRecord UserRecord message_id_of plain_message strip",
     "envelope": "ChainedRecord DamagedRecord Record SessionRecord UnknownRecord",
     "json_text": "begins_with_a_value first_value parse parse_or_unset to_text without_halves",
     "line": "TYPES change decode encode",
@@ -538,6 +539,7 @@ __all__ = [
     "read_tool_result",
     "rebuild",
     "splice",
+    "strip",
     "text_of",
     "to_client_time",
     "to_text",

@@ -14,7 +14,7 @@ from stenograph.records.messages import (
     read_message,
     read_plain_message,
 )
-from stenograph.records.shape import Json, Later, Opt, later, once, read_later, rebuild
+from stenograph.records.shape import Json, Later, Opt, keep, later, once, read_later, rebuild
 from stenograph.records.tool_results import ToolResult, read_tool_result
 
 
@@ -135,6 +135,21 @@ def plain_message(record: UserRecord | AssistantRecord) -> PlainMessage:
     if isinstance(message, AssistantMessage):
         return PlainMessage(rebuild(message.content), message.id, message.model)
     return PlainMessage(rebuild(record.content))
+
+
+def strip(record: UserRecord | AssistantRecord, message: Opt[RecordMessage]) -> None:
+    """Put another message in the place of a record's own, and drop its line: for whoever made the record and keeps many.
+
+    Nothing is left of what it said; its other members stay.
+    """
+    keep(record, "_source", None)
+    keep(record, "message_raw", UNSET)
+    keep(record, "flat_content_raw", UNSET)
+    if isinstance(record, UserRecord):
+        keep(record, "toolUseResult_raw", UNSET)
+    made = record.__dict__
+    made.clear()
+    made["message"] = message
 
 
 class FlatUserRecord(UserRecord, tag_field=None, tag=False):

@@ -18,15 +18,19 @@ from msgspec import UNSET, Raw
 from stenograph.graph import NOWHERE, Graph, GraphFile, choose_leaf, forget_readings, link_graph
 from stenograph.inputs import HUMAN, Input, InputKind, InputReader
 from stenograph.records import (
+    AssistantMessage,
     AssistantRecord,
     ChainedRecord,
     CompactBoundaryRecord,
     DamagedRecord,
     Located,
+    Opt,
     Record,
+    RecordMessage,
     ToolUseBlock,
     UserRecord,
     message_id_of,
+    strip,
     to_text,
 )
 from stenograph.turns.assemble import assemble_turns, split_conversations, turn_of_leaf
@@ -37,17 +41,27 @@ from stenograph.turns.model import Turn
 class Outline:
     """The turns of some lines, or of those before the prompt that follows `prompts` others, without what they say.
 
-    `before` is how many lines precede them in the file.
+    `before` is how many lines precede them in the file. `watch` sees each line before it is stripped, with what it is as an
+    input; `inputs` has seen those before.
     """
 
-    def __init__(self, path: Path, located: Iterable[Located], prompts: int | None = None, before: int = 0) -> None:
+    def __init__(
+        self,
+        path: Path,
+        located: Iterable[Located],
+        prompts: int | None = None,
+        before: int = 0,
+        *,
+        watch: Callable[[Located, Input | None], None] | None = None,
+        inputs: InputReader | None = None,
+    ) -> None:
         self._first_of_call: dict[int, int] = {}
         #: Pairs of nodes: a line of a response, and its first line.
         self._repeats = array("l")
-        inputs: dict[int, Input] = {}
+        found: dict[int, Input] = {}
         uses: dict[int, int] = {}
         results: dict[int, int] = {}
-        reader = InputReader()
+        reader = inputs or InputReader()
         self.lines = nodes = StrippedLines(before)
         #: The offsets of lines that are not JSON objects, blank ones apart.
         self.damaged: list[int] = []
@@ -55,12 +69,15 @@ class Outline:
             record = each.record
             if isinstance(record, DamagedRecord) and record.reason != "blank":
                 self.damaged.append(each.offset)
-            if (understood := reader.read(record)) is not None:
+            understood = reader.read(record)
+            if watch is not None:
+                watch(each, understood)
+            if understood is not None:
                 if prompts is not None and understood.kind in HUMAN and not getattr(record, "isSidechain", False):
                     prompts -= 1
                     if prompts < 0:
                         break
-                inputs[len(nodes)] = understood.without_words()
+                found[len(nodes)] = understood.without_words()
                 for result in understood.results:
                     results.setdefault(hash(result.tool_use_id), len(nodes))
             elif isinstance(record, AssistantRecord):
@@ -70,11 +87,10 @@ class Outline:
                     if isinstance(block, ToolUseBlock):
                         uses.setdefault(hash(block.id), len(nodes))
             nodes.append(each, understood)
-        nodes.records.end()
-        graph = link_graph([GraphFile(path, 0, len(nodes))], nodes, nodes.records, [])
+        graph = link_graph([GraphFile(path, 0, len(nodes))], nodes, nodes.records.end(), [])
         leaf = choose_leaf(graph)
         forget_readings(graph)
-        self.context = Context(graph, inputs=inputs)
+        self.context = Context(graph, inputs=found)
         self._own, self.agents = split_conversations(graph)
         turns = assemble_turns(self.context, self._own, leaf)
         #: In the order of their openings.
@@ -153,17 +169,20 @@ class Outline:
 # Whether anything was said in a message, and by whom.
 _SAID = Raw(to_text({"content": ""}))
 _RESULT = Raw(to_text({"content": [{"type": "tool_result"}]}))
+_SAID_MESSAGE = RecordMessage(content_raw="")
+_RESULT_MESSAGE = RecordMessage(content_raw=[Raw(to_text({"type": "tool_result"}))])
 
 
-# Stripped records of so many lines are kept: some megabytes.
-_FEW = 10_000
+# So many records are stripped where they are, which keeps some kilobytes of each; more of them are taken apart.
+_FEW = 5_000
 
 
 class StrippedRecords(Sequence[Record]):
-    """Records without what they say, each made when it is asked for; of many, anew each time."""
+    """Records without what they say: the first ones as they came, the others made when they are asked for, anew each time."""
 
     def __init__(self) -> None:
-        #: How to make each record, or the record itself.
+        self._held: list[Record] = []
+        #: How to make each further record, or the record itself.
         self._shapes: list[Callable[..., Record] | Record] = []
         self._uuids: list[object] = []
         self._parents: list[object] = []
@@ -174,10 +193,66 @@ class StrippedRecords(Sequence[Record]):
         self._texts: dict[str, str] = {}
         #: What names the last response, and what is kept of it.
         self._last: tuple[object, object] = (None, UNSET)
-        #: The records that were made, where there are few.
-        self._made: list[Record | None] = []
+        self._last_message: AssistantMessage | None = None
 
     def append(self, record: Record, understood: Input | None) -> None:
+        """Take a record; where nobody else has it, for it may be stripped."""
+        if len(self._held) < _FEW:
+            if isinstance(record, AssistantRecord):
+                strip(record, self._shared_message(record))
+            elif isinstance(record, UserRecord):
+                is_result = understood is not None and understood.kind is InputKind.TOOL_RESULT
+                is_said = isinstance(record.content, str | tuple)
+                strip(record, (_RESULT_MESSAGE if is_result else _SAID_MESSAGE) if is_said else UNSET)
+            elif isinstance(record, ChainedRecord) and not isinstance(record, CompactBoundaryRecord):
+                record = type(record)(
+                    uuid=record.uuid,
+                    parentUuid=record.parentUuid,
+                    timestamp=record.timestamp,
+                    isSidechain=record.isSidechain,
+                    agentId=record.agentId,
+                )
+            self._held.append(record)
+        else:
+            self._take_apart(record, understood)
+
+    def end(self) -> Sequence[Record]:
+        """No more lines come: all records, in the form that is looked up soonest."""
+        self._texts.clear()
+        return self if self._shapes else self._held
+
+    def timestamp(self, index: int) -> object:
+        if index < len(self._held):
+            record = self._held[index]
+            return record.timestamp if isinstance(record, ChainedRecord) else None
+        return self._timestamps[index - _FEW]
+
+    def __len__(self) -> int:
+        return len(self._held) + len(self._shapes)
+
+    @overload
+    def __getitem__(self, index: int) -> Record: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Record]: ...
+    def __getitem__(self, index: int | slice) -> Record | list[Record]:
+        if isinstance(index, slice):
+            return [self[each] for each in range(*index.indices(len(self)))]
+        if index < 0:
+            index += len(self)
+        if index < len(self._held):
+            return self._held[index]
+        index -= _FEW
+        shape = self._shapes[index]
+        if isinstance(shape, Record):
+            return shape
+        place = {"uuid": self._uuids[index], "parentUuid": self._parents[index], "timestamp": self._timestamps[index]}
+        message = self._messages[index]
+        return shape(**place) if message is UNSET else shape(**place, message_raw=message)
+
+    def __iter__(self) -> Iterator[Record]:
+        return map(self.__getitem__, range(len(self)))
+
+    def _take_apart(self, record: Record, understood: Input | None) -> None:
         if not isinstance(record, ChainedRecord) or isinstance(record, CompactBoundaryRecord):
             self._shapes.append(record)
             at = record.timestamp if isinstance(record, ChainedRecord) else None
@@ -197,40 +272,6 @@ class StrippedRecords(Sequence[Record]):
             message = self._message(record)
         self._shapes.append(self._shape(type(record), members))
         self._keep(uuid, self._texts.get(parent, parent) if isinstance(parent, str) else parent, record.timestamp, message)
-
-    def end(self) -> None:
-        """No more lines come."""
-        self._texts.clear()
-        if len(self._shapes) <= _FEW:
-            self._made = [None] * len(self._shapes)
-
-    def timestamp(self, index: int) -> object:
-        return self._timestamps[index]
-
-    def __len__(self) -> int:
-        return len(self._shapes)
-
-    @overload
-    def __getitem__(self, index: int) -> Record: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Record]: ...
-    def __getitem__(self, index: int | slice) -> Record | list[Record]:
-        if isinstance(index, slice):
-            return [self[each] for each in range(*index.indices(len(self)))]
-        if self._made and (made := self._made[index]) is not None:
-            return made
-        shape = self._shapes[index]
-        if isinstance(shape, Record):
-            return shape
-        place = {"uuid": self._uuids[index], "parentUuid": self._parents[index], "timestamp": self._timestamps[index]}
-        message = self._messages[index]
-        record = shape(**place) if message is UNSET else shape(**place, message_raw=message)
-        if self._made:
-            self._made[index] = record
-        return record
-
-    def __iter__(self) -> Iterator[Record]:
-        return map(self.__getitem__, range(len(self)))
 
     def _keep(self, uuid: object, parent: object, timestamp: object, message: object) -> None:
         self._uuids.append(uuid)
@@ -254,6 +295,17 @@ class StrippedRecords(Sequence[Record]):
         if said != self._last[0]:
             self._last = (said, Raw(to_text(said)) if said else UNSET)
         return self._last[1]
+
+    def _shared_message(self, record: AssistantRecord) -> Opt[AssistantMessage]:
+        """The same as a value."""
+        message = record.message
+        content = "" if isinstance(record.content, str | tuple) else UNSET
+        if not message:
+            return AssistantMessage(content_raw=content) if content is not UNSET else UNSET
+        id_, model, last = message.id or None, message.model or None, self._last_message
+        if last is None or last.id != id_ or last.model != model or last.content_raw != content:
+            last = self._last_message = AssistantMessage(content_raw=content, id=id_, model=model)
+        return last
 
 
 class StrippedLines(Sequence[Located]):

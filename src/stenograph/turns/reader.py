@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from stenograph.family import Family
 from stenograph.graph import NOWHERE
-from stenograph.inputs import InputKind, is_note
+from stenograph.inputs import Input, InputKind, InputReader, is_note
 from stenograph.records import (
     AssistantRecord,
     CompactBoundaryRecord,
@@ -81,7 +81,7 @@ class TurnReader:
     """The turns of one session file behind a place; without a family, subagents' files are not read. Raises UnreadableError.
 
     With `prompts`, nothing is read behind that many of them. `watch` sees each line, from the beginning of the last known turn
-    on, and returns it.
+    on, with what it is as an input; `inputs` then has seen them too.
     """
 
     def __init__(
@@ -91,11 +91,13 @@ class TurnReader:
         place: Place | None = None,
         *,
         prompts: int | None = None,
-        watch: Callable[[Located], Located] | None = None,
+        watch: Callable[[Located, Input | None], None] | None = None,
+        inputs: InputReader | None = None,
     ) -> None:
         self._path = path
         self._prompts = prompts
         self._watch = watch
+        self._inputs = inputs or InputReader()
         self._place = place or Place()
         self._spilled = family.tool_results if family else ()
         self._agents = AgentFiles(path, family) if family else None
@@ -200,17 +202,12 @@ class TurnReader:
 
     def _read_outline(self) -> Outline:
         place = self._place
-        outline = Outline(self._path, self._watched(_whole_lines(self._path, place.last_offset)), self._prompts, place.last_lines)
+        lines = _whole_lines(self._path, place.last_offset)
+        outline = Outline(self._path, lines, self._prompts, place.last_lines, watch=self._watch, inputs=self._inputs)
         if place.last_offset and outline.needs_what_is_before():
             self._place = Place(place.offset)
             outline = Outline(self._path, _whole_lines(self._path, 0))
         return outline
-
-    def _watched(self, lines: Iterator[Located]) -> Iterator[Located]:
-        watch = self._watch
-        if watch is None:
-            return lines
-        return map(watch, lines)
 
     def _number(self, turn: Turn) -> int:
         """A turn's place on its chain, counted from where reading began."""
