@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec import UNSET, Raw
 
-from stenograph.records import AssistantRecord, TextBlock, decode, message_id_of, text_of
+from stenograph.records import AssistantRecord, TextBlock, decode, encode, message_id_of, text_of
 from stenograph.records.peek import (
     compactions_backwards,
     file_history_of,
@@ -96,23 +96,27 @@ def test_the_last_session_named_counts_within_the_size(tmp_path: Path) -> None:
     assert session_named(path, len(lines[0])) == "one"
 
 
-def test_an_outline_keeps_places_and_no_words() -> None:
-    line = {
-        "type": "assistant",
-        "uuid": "u",
-        "parentUuid": "p",
-        "cwd": "/secret",
-        "message": {"id": "m", "content": [{"type": "text", "text": "secret"}, {"type": "tool_use", "id": "t", "input": {}}, 5]},
-    }
-    record = outline(line)
+@pytest.mark.parametrize("more", ["", ",5"])  # a block that is not an object
+def test_an_outline_keeps_places_and_no_words(more: str) -> None:
+    blocks = '{"type":"text","text":"secret"},{"type":"tool_use","id":"t","input":{}}' + more
+    message = f'{{"id":"m","content":[{blocks}]}}'
+    record = outline(f'{{"type":"assistant","uuid":"u","parentUuid":"p","cwd":"/secret","message":{message}}}'.encode())
     assert isinstance(record, AssistantRecord)
     assert (record.uuid, record.parentUuid, message_id_of(record)) == ("u", "p", "m")
     assert record.cwd is UNSET
     assert isinstance(record.content, tuple)
-    assert not any(getattr(block, "text", None) for block in record.content)
-    for content, expected in (("words", ""), (None, None), ([], ())):
-        said = outline({"type": "user", "uuid": "u", "message": {"content": content}})
-        assert getattr(said, "content", None) == expected
+    assert len(record.content) == (3 if more else 2)
+    assert b"secret" not in encode(record)
+
+
+@pytest.mark.parametrize(("content", "expected"), [('"words"', ""), ("null", None), ("[]", ()), ("{}", None), (r'"\ud83d"', "")])
+def test_an_outline_keeps_no_text_that_is_not_in_blocks(content: str, expected: object) -> None:
+    said = outline(f'{{"type":"user","uuid":"u","message":{{"content":{content}}}}}'.encode())
+    assert getattr(said, "content", None) == expected
+
+
+def test_what_is_not_an_object_has_no_outline() -> None:
+    assert [outline(line) for line in (b"", b"5", b"[{}]", b'{"type":"user"')] == [None] * 4
 
 
 def test_texts_and_ids_are_found_where_they_are() -> None:

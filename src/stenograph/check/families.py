@@ -5,7 +5,7 @@ Only sidecars are opened.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from stenograph.check.codes import HARMLESS
@@ -25,30 +25,11 @@ from stenograph.family import (
 )
 
 
-def family_findings(looked: Iterable[FileReport], *, whole_folders: bool) -> Iterator[Finding]:
-    """What is wrong around the files. `whole_folders`: all files of their directories were checked, so owners can be missed."""
-    files = list(looked)
-    for file in files:
-        # Sessions under other names were copied: their families stayed behind.
-        if is_session_id(session_name(file.path)) and not is_agent_file(file.path):
-            yield from _in_the_family(file)
-    if whole_folders:
-        owners = {(file.path.parent, file.session_id) for file in files if not is_agent_file(file.path)}
-        for file in files:
-            if is_agent_file(file.path) and not _has_owner(file.path, owners):
-                yield Finding("agent-without-session", file.path)
-        for folder in sorted({file.path.parent for file in files if not is_agent_file(file.path)}):
-            yield from _odd_in_folder(folder)
-
-
-def _has_owner(agent: Path, owners: set[tuple[Path, str | None]]) -> bool:
-    project, session_id = owner_of(agent)
-    if project != agent.parent:
-        return True  # without its session it is a finding of the project's
-    return (project, session_id) in owners or (project / f"{session_id}{LINES_SUFFIX}").exists()
-
-
-def _in_the_family(file: FileReport) -> Iterator[Finding]:
+def findings_around(file: FileReport) -> Iterator[Finding]:
+    """What is wrong in the family of one file."""
+    # Sessions under other names were copied: their families stayed behind.
+    if not is_session_id(session_name(file.path)) or is_agent_file(file.path):
+        return
     folder = file.path.parent
     family = find_family(folder, session_name(file.path))
     present = {agent.agent_id for agent in family.agents}
@@ -57,6 +38,23 @@ def _in_the_family(file: FileReport) -> Iterator[Finding]:
             yield Finding("missing-agent-file", file.path, line)
     yield from read_metas(family.agents)[1]
     yield from (finding for finding in family.findings if finding.code not in HARMLESS)
+
+
+def findings_of_folders(files: list[FileReport]) -> Iterator[Finding]:
+    """What is wrong with directories all of whose files were checked, so that owners can be missed."""
+    owners = {(file.path.parent, file.session_id) for file in files if not is_agent_file(file.path)}
+    for file in files:
+        if is_agent_file(file.path) and not _has_owner(file.path, owners):
+            yield Finding("agent-without-session", file.path)
+    for folder in sorted({folder for folder, _ in owners}):
+        yield from _odd_in_folder(folder)
+
+
+def _has_owner(agent: Path, owners: set[tuple[Path, str | None]]) -> bool:
+    project, session_id = owner_of(agent)
+    if project != agent.parent:
+        return True  # without its session it is a finding of the project's
+    return (project, session_id) in owners or (project / f"{session_id}{LINES_SUFFIX}").exists()
 
 
 def _odd_in_folder(folder: Path) -> Iterator[Finding]:

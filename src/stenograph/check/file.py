@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from stenograph.disk import Finding, Line, read_lines
+from stenograph.disk import Finding, Line, read_line_blocks, read_lines
 from stenograph.drift import ShapeTally
 from stenograph.errors import DiskError
 from stenograph.family import LINES_SUFFIX, is_agent_file, owner_of
@@ -69,12 +69,10 @@ def look_at(path: Path, number: int, tally: ShapeTally) -> FileReport:
             if record.__class__ is not dict:
                 continue
         tally.add(record, line.number)
-        plain.add(record)
         kind = record.get("type")
+        plain.add(record, kind)
         if kind == "assistant" or kind == "user":
-            tools.add(record, line.number)
-            if record.get("isSidechain") and record.get("agentId").__class__ is str:
-                tools.inline_agents.add(record["agentId"])
+            tools.add(record, kind, line.number)
         if record.get("sessionId").__class__ is str:
             looked.session_id = record["sessionId"]
     tally.end()
@@ -122,16 +120,16 @@ def _in_its_session(path: Path, ids: Collection[object]) -> set[object]:
     if wanted:
         project, session_id = owner_of(path)
         with contextlib.suppress(DiskError):
-            for line in read_lines(project / f"{session_id}{LINES_SUFFIX}"):
-                found.update(id_ for id_, data in wanted.items() if data in line.data)
+            for _, lines in read_line_blocks(project / f"{session_id}{LINES_SUFFIX}"):
+                found.update(id_ for id_, data in wanted.items() if id_ not in found and data in lines)
     return found
 
 
 def _outlines(path: Path) -> Iterator[Located]:
     for line in read_lines(path):
-        members, _ = peek.members(line.data)
-        if isinstance(members, dict):
-            yield Located(outline(members), line.number, line.offset, len(line.data))
+        record = outline(line.data)
+        if record is not None:
+            yield Located(record, line.number, line.offset, len(line.data))
 
 
 def _misled(graph: Graph, path: Path) -> Iterator[Finding]:
@@ -186,15 +184,20 @@ class ToolWatch:
         self.agents: dict[str, int] = {}
         self.inline_agents: set[str] = set()
 
-    def add(self, record: dict[str, Any], line: int) -> None:
+    def add(self, record: dict[str, Any], kind: str, line: int) -> None:
         message = record.get("message")
-        said = message if message.__class__ is dict and message else {}
+        said = message if message.__class__ is dict else {}
         content = said.get("content")
-        who = str(record.get("agentId")) if record.get("isSidechain") else None
+        who = None
+        if record.get("isSidechain"):
+            agent = record.get("agentId")
+            who = str(agent)
+            if agent.__class__ is str:
+                self.inline_agents.add(who)
         if content.__class__ is not list:
             self._waiting.pop(who, None)
             return
-        if record.get("type") == "assistant":
+        if kind == "assistant":
             if (spoke := str(said.get("id"))) != self._spoke.get(who):
                 self._spoke[who] = spoke
                 self._passed.update(self._waiting.pop(who, ()))
@@ -203,10 +206,11 @@ class ToolWatch:
                     self._use(block["id"], line)
                     self._waiting.setdefault(who, []).append(block["id"])
         else:
-            if not any(block.__class__ is dict and block.get("type") == "tool_result" for block in content):
+            results = [block for block in content if block.__class__ is dict and block.get("type") == "tool_result"]
+            if not results:
                 self._waiting.pop(who, None)
-            for block in content:
-                if block.__class__ is dict and block.get("type") == "tool_result" and block.get("tool_use_id").__class__ is str:
+            for block in results:
+                if block.get("tool_use_id").__class__ is str:
                     self._result(block["tool_use_id"], line)
             self._agent(record, line)
 
@@ -243,10 +247,6 @@ _KINDS = frozenset({"user", "assistant", "system", "attachment", "progress"})
 _TIME_LENGTH = 24
 
 
-def _is_chained(kind: object) -> bool:
-    return kind.__class__ is str and kind in _KINDS
-
-
 class PlainWatch:
     """Whether the graph of a file may have anything odd, so that it is worth building: this costs an eighth of that.
 
@@ -261,13 +261,13 @@ class PlainWatch:
         self._last_prompt: str | None = None
         self._is_odd = False
 
-    def add(self, record: dict[str, Any]) -> None:
+    def add(self, record: dict[str, Any], kind: object) -> None:
         uuid = record.get("uuid")
         if uuid is None:
-            if record.get("type") == "last-prompt":
+            if kind == "last-prompt":
                 named = record.get("leafUuid")
                 self._last_prompt = named if named.__class__ is str else self._last_prompt
-            elif "parentUuid" in record or _is_chained(record.get("type")):
+            elif "parentUuid" in record or (kind.__class__ is str and kind in _KINDS):
                 self._is_odd = True
             return
         parent = record.get("parentUuid")
@@ -276,8 +276,7 @@ class PlainWatch:
             self._is_odd = True
             return
         self._parents[uuid] = parent
-        kind = record.get("type")
-        if not _is_chained(kind):
+        if kind.__class__ is not str or kind not in _KINDS:
             self._is_odd = True
         elif kind != "progress" and not record.get("isSidechain"):
             time = record.get("timestamp")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from stenograph.check.codes import DAMAGE, ORDINARY
-from stenograph.check.families import family_findings
+from stenograph.check.families import findings_around, findings_of_folders
 from stenograph.check.file import Damage, FileReport, look_at
 from stenograph.disk import Finding
 from stenograph.drift import Drift, Registry, ShapeTally, judge, load_registry, merge, release_order
@@ -93,6 +93,8 @@ class _Part(msgspec.Struct):
     """What one process found in its share of the files."""
 
     looked: list[FileReport]
+    #: In the families of its files.
+    around: list[Finding]
     failures: list[Finding]
     drift: list[Drift]
     #: As the lines spell them.
@@ -121,7 +123,9 @@ def check(
         files = [file for file in files if _changed(file) >= since]
     parts = _look(files, jobs, progress, registry)
     looked = [each for part in parts for each in part.looked]
-    around = family_findings(looked, whole_folders=whole_folders)
+    around = [finding for part in parts for finding in part.around]
+    if whole_folders:
+        around += findings_of_folders(looked)
     failures = [*failures, *(failure for part in parts for failure in part.failures)]
     named = [path for path in paths if os.path.isfile(path)]  # noqa: PTH113 - never raises
     is_wanted = resuming or (resuming is None and len(named) == len(paths) == 1)
@@ -174,6 +178,7 @@ def _look_at_share(
 ) -> _Part:
     tally = ShapeTally()
     looked: list[FileReport] = []
+    around: list[Finding] = []
     failures: list[Finding] = []
     done = 0
     with gc_paused():
@@ -184,11 +189,12 @@ def _look_at_share(
             except DiskError as error:
                 failures.append(unreadable(error))
                 continue
+            around += findings_around(looked[-1])
             done += looked[-1].size
             if progress is not None and weight:
                 progress(done * total // weight, total)
         drift = merge(found for release in tally.releases for found in judge(registry, release, tally.forms(release)))
-    return _Part(looked, failures, drift, tally.releases)
+    return _Part(looked, around, failures, drift, tally.releases)
 
 
 class _Helper:

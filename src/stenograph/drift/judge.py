@@ -68,12 +68,12 @@ def judge(registry: Registry, release: str, forms: Iterable[Form]) -> Iterator[D
         required = registry.required(form.shape, release)
         for name, types in form.fields.items():
             path = field_path(form.path, name)
-            if not registry.knows_field(form.shape, path, release):
+            known = registry.types_of(form.shape, path, release)
+            if known is None:
                 # The first element of a list that was always empty is no news, nor is what we write ourselves.
                 if name not in (ELEMENT, ANY_KEY) and not _is_ours(form, path):
                     yield _drift(registry, NEW_FIELD, form, release, path)
                 continue
-            known = registry.types_of(form.shape, path, release)
             for kind in types:
                 # Null counts as absent, unless the field is required.
                 is_left_empty = kind == "null" and name not in required.get(form.path, ())

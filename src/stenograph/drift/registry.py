@@ -81,14 +81,20 @@ class Registry(msgspec.Struct, frozen=True, dict=True):
         return found is not None and _first(found.seen, NOT_MET) <= self._last_that_counts(release)
 
     def knows_field(self, shape: str, path: str, release: str) -> bool:
-        found = self._field(shape, path)
-        return found is not None and _first(found.seen, NOT_MET + NEVER) <= self._last_that_counts(release)
+        return self.types_of(shape, path, release) is not None
 
-    def types_of(self, shape: str, path: str, release: str) -> set[str]:
-        """The JSON types that a field may have. Null is one in every release once any had it."""
+    def types_of(self, shape: str, path: str, release: str) -> set[str] | None:
+        """The JSON types that a field may have, None if it is not known. Null is one in every release once any had it."""
+        key = shape, path, self._last_that_counts(release)
+        if key not in self._types:
+            self._types[key] = self._find_types(*key)
+        return self._types[key]
+
+    def _find_types(self, shape: str, path: str, last: int) -> set[str] | None:
         found = self._field(shape, path)
-        last = self._last_that_counts(release)
-        return {kind for kind, (first, _) in found.types.items() if first <= last or kind == "null"} if found else set()
+        if found is None or _first(found.seen, NOT_MET + NEVER) > last:
+            return None
+        return {kind for kind, (first, _) in found.types.items() if first <= last or kind == "null"}
 
     def required(self, shape: str, release: str) -> dict[str, list[str]]:
         """The names of the fields that are always there, by the path of their object.
@@ -106,13 +112,25 @@ class Registry(msgspec.Struct, frozen=True, dict=True):
             release_numbers(release)
         except UsageError:
             return {}
-        described, around = self.shapes.get(shape), self._neighbours(release)
+        around = self._neighbours(release)
+        if shape not in self._candidates:
+            self._candidates[shape] = self._find_candidates(shape)
         found: dict[str, list[str]] = {}
+        for seen, names in self._candidates[shape].items():
+            if _is_required(seen, *around):
+                for parent, name in names:
+                    found.setdefault(parent, []).append(name)
+        return found
+
+    def _find_candidates(self, shape: str) -> dict[str, list[tuple[str, str]]]:
+        """The fields that some release may require, as parent and name, by where they were seen: many alike."""
+        described = self.shapes.get(shape)
+        found: dict[str, list[tuple[str, str]]] = {}
         for path, field in described.fields.items() if described else ():
             parent, _, name = path.rpartition(".")
             is_optional = path.endswith((ELEMENT, ANY_KEY)) or _is_up_to_the_endpoint(shape, parent, name)
-            if not is_optional and self._is_required(field.seen, *around):
-                found.setdefault(parent, []).append(name)
+            if not is_optional and SOMETIMES not in field.seen:
+                found.setdefault(field.seen, []).append((parent, name))
         return found
 
     def known_in(self, shape: str, path: str = "") -> str:
@@ -156,6 +174,14 @@ class Registry(msgspec.Struct, frozen=True, dict=True):
         return {}
 
     @functools.cached_property
+    def _types(self) -> dict[tuple[str, str, int], set[str] | None]:
+        return {}
+
+    @functools.cached_property
+    def _candidates(self) -> dict[str, dict[str, list[tuple[str, str]]]]:
+        return {}
+
+    @functools.cached_property
     def _required(self) -> dict[tuple[str, str], dict[str, list[str]]]:
         return {}
 
@@ -177,18 +203,16 @@ class Registry(msgspec.Struct, frozen=True, dict=True):
         below, above = bisect_left(self._numbers, numbers) - 1, bisect_right(self._numbers, numbers)
         return below, above, release in self.recorded
 
-    @staticmethod
-    def _is_required(seen: str, below: int, above: int, is_recorded: bool) -> bool:
-        if SOMETIMES in seen:
-            return False
-        lower = next((mark for mark in reversed(seen[: below + 1]) if mark not in NOT_MET + SO_FAR), "")
-        upper = next((mark for mark in seen[above:] if mark not in NOT_MET + SO_FAR), "")
-        own = seen[below + 1 : above]
-        if is_recorded:
-            return own == ALWAYS
-        # Beyond the oldest and the newest there is only one side. Public lines can only remove a requirement.
-        above_all, below_all = above >= len(seen), below < 0
-        return (lower == ALWAYS or below_all) and (upper == ALWAYS or above_all) and own != NEVER and lower + upper != ""
+
+def _is_required(seen: str, below: int, above: int, is_recorded: bool) -> bool:
+    own = seen[below + 1 : above]
+    if is_recorded:
+        return own == ALWAYS
+    lower = seen[: below + 1].rstrip(NOT_MET + SO_FAR)[-1:]
+    upper = seen[above:].lstrip(NOT_MET + SO_FAR)[:1]
+    # Beyond the oldest and the newest there is only one side. Public lines can only remove a requirement.
+    above_all, below_all = above >= len(seen), below < 0
+    return (lower == ALWAYS or below_all) and (upper == ALWAYS or above_all) and own != NEVER and lower + upper != ""
 
 
 @functools.lru_cache(maxsize=10_000)

@@ -72,17 +72,18 @@ _Key = tuple[Any, ...] | frozenset[type]
 class _Seen:
     """A form being counted. `inside` names the values to visit, each with its place."""
 
-    __slots__ = ("count", "file", "inside", "key", "line")
+    __slots__ = ("count", "file", "inside", "key", "line", "listed")
 
     def __init__(self, key: _Key, file: int, line: int, inside: list[tuple[str, _Place]]) -> None:
         self.key, self.file, self.line, self.inside = key, file, line, inside
         self.count = 0
+        self.listed = list(key)
 
 
 class _Place:
     """A shape and a path in it, with the forms met there."""
 
-    __slots__ = ("apart", "forms", "inner", "is_blocks", "is_map", "path", "shape", "special")
+    __slots__ = ("apart", "forms", "inner", "is_blocks", "is_map", "last", "path", "shape", "special")
 
     def __init__(self, shape: str, path: str, key: str) -> None:
         self.shape, self.path = shape, path
@@ -91,6 +92,7 @@ class _Place:
         self.is_map = key in MAP_KEYS
         self.apart, self.special = _APART.get(shape, _NOTHING_APART) if not path else _NOTHING_APART
         self.forms: dict[_Key, _Seen] = {}
+        self.last: _Seen | None = None
         self.inner: dict[str, _Place] = {}
 
     def at(self, key: str) -> _Place:
@@ -104,18 +106,33 @@ class _Place:
 
 
 class _Release:
-    __slots__ = ("shapes",)
+    __slots__ = ("attachments", "blocks", "progress", "records", "results", "shapes", "system", "tools")
 
     def __init__(self) -> None:
         self.shapes: dict[str, _Place] = {}
+        self.records = _Kinds("record:", self.shapes)
+        self.system = _Kinds("record:system/", self.shapes)
+        self.blocks = _Kinds("block:", self.shapes)
+        self.attachments = _Kinds("attachment:", self.shapes)
+        self.progress = _Kinds("progress:", self.shapes)
+        self.tools = _Kinds("tool:", self.shapes)
+        self.results = _Kinds("result:", self.shapes)
 
-    def shape(self, name: str) -> _Place:
-        found = self.shapes.get(name)
-        if found is None:
-            found = _Place(name, "", "")
-            if len(self.shapes) < FORMS_KEPT:
-                self.shapes[name] = found
-        return found
+
+class _Kinds(dict[str, _Place]):
+    """The shapes of one release whose names begin alike, by the rest of the name."""
+
+    __slots__ = ("_prefix", "_shapes")
+
+    def __init__(self, prefix: str, shapes: dict[str, _Place]) -> None:
+        self._prefix, self._shapes = prefix, shapes
+
+    def __missing__(self, kind: str) -> _Place:
+        name = self._prefix + kind
+        place = self._shapes.get(name) or _Place(name, "", "")
+        if len(self._shapes) < FORMS_KEPT:
+            self[kind] = self._shapes[name] = place
+        return place
 
 
 class ShapeTally:
@@ -190,23 +207,31 @@ class ShapeTally:
 
     def _count(self, record: Json, line: int) -> None:
         self._line = line
-        stack: list[tuple[_Place, Any]] = [(self._current.shape(_record_shape(record)), record)]
+        kind = _kind(record.get("type"))
+        # Early releases wrote system lines without a subtype.
+        top = self._current.system[_kind(record.get("subtype", ""))] if kind == "system" else self._current.records[kind]
+        stack: list[tuple[_Place, Any]] = [(top, record)]
         for place, value in stack:  # it grows while it is walked
             if value.__class__ is dict:
                 if place.is_map:
                     if value:
                         self._count_elements(place, ANY_KEY, list(value.values()), stack)
                     continue
-                key = (*value, *map(type, value.values()))
-                seen = place.forms.get(key) or self._meet(place, key, value)
+                listed = [*value, *map(type, value.values())]
+                seen = place.last
+                if seen is None or listed != seen.listed:  # most objects have the form of the one before them
+                    key = tuple(listed)
+                    seen = place.last = place.forms.get(key) or self._meet(place, key, value)
                 seen.count += 1
                 for name, inner in seen.inside:
-                    stack.append((inner, value[name]))
+                    item = value[name]
+                    if item or item.__class__ is dict:
+                        stack.append((inner, item))
                 if place.special is not None:
                     place.special(self, value, stack)
-            elif place.is_blocks and value and value[0].__class__ is dict and value[0].get("type").__class__ is str:
+            elif place.is_blocks and value[0].__class__ is dict and value[0].get("type").__class__ is str:
                 self._count_blocks(place, value, stack)
-            elif value:
+            else:
                 self._count_elements(place, ELEMENT, value, stack)
 
     def _meet(self, place: _Place, key: tuple[Any, ...], value: Json) -> _Seen:
@@ -235,25 +260,26 @@ class ShapeTally:
         seen.count += 1
         if dict in types or list in types:
             inner = place.at(name)
-            stack.extend((inner, value) for value in values if value.__class__ is dict or value.__class__ is list)
+            stack += [(inner, value) for value in values if value.__class__ is dict or (value and value.__class__ is list)]
 
     def _count_blocks(self, place: _Place, values: list[Any], stack: list[tuple[_Place, Any]]) -> None:
+        kinds = self._current.blocks
         for block in values:
             kind = block.get("type") if block.__class__ is dict else None
             if kind.__class__ is str:
-                stack.append((self._current.shape(f"block:{kind}"), block))
+                stack.append((kinds[kind], block))
             else:
                 self._count_elements(place, ELEMENT, [block], stack)
 
     def _attachment(self, record: Json, stack: list[tuple[_Place, Any]]) -> None:
-        self._count_kind("attachment", record.get("attachment"), stack)
+        value = record.get("attachment")
+        if value.__class__ is dict:
+            stack.append((self._current.attachments[_kind(value.get("type"))], value))
 
     def _progress(self, record: Json, stack: list[tuple[_Place, Any]]) -> None:
-        self._count_kind("progress", record.get("data"), stack)
-
-    def _count_kind(self, family: str, value: Any, stack: list[tuple[_Place, Any]]) -> None:
+        value = record.get("data")
         if value.__class__ is dict:
-            stack.append((self._current.shape(f"{family}:{_kind(value.get('type'))}"), value))
+            stack.append((self._current.progress[_kind(value.get("type"))], value))
 
     def _tool_use(self, block: Json, stack: list[tuple[_Place, Any]]) -> None:  # noqa: ARG002 - as its likes have it
         called, name = block.get("id"), block.get("name")
@@ -274,7 +300,7 @@ class ShapeTally:
         given, _ = self._inputs.pop(called)
         name = self._names[called]
         if given.__class__ is dict and not block.get("is_error") and not name.startswith(FREE_TOOL_PREFIXES):
-            stack.append((self._current.shape(f"tool:{name}"), given))
+            stack.append((self._current.tools[name], given))
 
     def _user(self, record: Json, stack: list[tuple[_Place, Any]]) -> None:
         """The structured result, under the name of the one tool that the record answers."""
@@ -290,7 +316,7 @@ class ShapeTally:
         }
         name = answered.pop() if len(answered) == 1 else None
         if name is not None and not name.startswith(FREE_TOOL_PREFIXES):
-            stack.append((self._current.shape(f"result:{name}"), result))
+            stack.append((self._current.results[name], result))
 
 
 _Special = Callable[[ShapeTally, Json, list[tuple[_Place, Any]]], None]
@@ -303,12 +329,6 @@ _APART: dict[str, tuple[str, _Special | None]] = {
     "block:tool_use": ("input", ShapeTally._tool_use),
     "block:tool_result": ("", ShapeTally._tool_result),
 }
-
-
-def _record_shape(record: Json) -> str:
-    kind = _kind(record.get("type"))
-    # Early releases wrote system lines without a subtype.
-    return f"record:system/{_kind(record.get('subtype', ''))}" if kind == "system" else f"record:{kind}"
 
 
 def _kind(value: object) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from stenograph.disk import read_lines, read_whole
 from stenograph.records.envelope import Record
@@ -187,15 +188,53 @@ def _line_around(data: bytes, place: int) -> tuple[int, int]:
     return data.rfind(b"\n", 0, place) + 1, stop if stop >= 0 else len(data)
 
 
-#: What the graph and the choice of a leaf look at.
-_PLACING = (
-    *("type", "subtype", "uuid", "parentUuid", "logicalParentUuid", "isSidechain", "timestamp"),
-    *("sessionId", "leafUuid", "explicit"),
-)
+class _BlockOutline(msgspec.Struct):
+    type: Any = UNSET
+    id: Any = UNSET
+    tool_use_id: Any = UNSET
 
 
-def outline(members: dict[str, Any]) -> Record:
-    kept = {name: members[name] for name in _PLACING if name in members}
+class _MessageOutline(msgspec.Struct):
+    id: Any = UNSET
+    content: list[_BlockOutline] | str | None = None
+
+
+class _Outline(msgspec.Struct):
+    """What the graph and the choice of a leaf look at."""
+
+    type: Any = UNSET
+    subtype: Any = UNSET
+    uuid: Any = UNSET
+    parentUuid: Any = UNSET
+    logicalParentUuid: Any = UNSET
+    isSidechain: Any = UNSET
+    timestamp: Any = UNSET
+    sessionId: Any = UNSET
+    leafUuid: Any = UNSET
+    explicit: Any = UNSET
+    message: _MessageOutline | UnsetType = UNSET
+
+
+_read_outline = msgspec.json.Decoder(_Outline).decode
+_write_outline = msgspec.json.Encoder().encode
+
+
+def outline(line: bytes) -> Record | None:
+    """The record of a line without its content; None for what is not a JSON object."""
+    try:
+        found = _read_outline(line)
+    except REFUSALS:
+        return _outline_slowly(line)
+    if found.message is not UNSET and found.message.content.__class__ is str:
+        found.message.content = ""
+    return decode(_write_outline(found))
+
+
+def _outline_slowly(line: bytes) -> Record | None:
+    members = parse_or_unset(line)
+    if not isinstance(members, dict):
+        return None
+    kept = {name: members[name] for name in _Outline.__struct_fields__ if name in members and name != "message"}
     message = members.get("message")
     if isinstance(message, dict):
         content = message.get("content")
@@ -211,4 +250,4 @@ def outline(members: dict[str, Any]) -> Record:
 
 
 def _block_outline(block: Any) -> Any:
-    return {name: block[name] for name in ("type", "id", "tool_use_id") if name in block} if isinstance(block, dict) else {}
+    return {name: block[name] for name in _BlockOutline.__struct_fields__ if name in block} if isinstance(block, dict) else {}
