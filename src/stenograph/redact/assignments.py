@@ -27,7 +27,7 @@ LEAST_ENTROPY = 2.25
 #: From a literal of a name to the value: the rest of the name, quotes (with backslashes inside JSON), a type, a sign, a quote.
 #: The sign may be the name of a member: `"name": "API_KEY", "value": "…"`.
 TO_VALUE = (
-    rf"(?:{'|'.join(NAME_LITERALS)})(?P<rest>[A-Za-z0-9_-]{{0,24}}+)(?=[\"'`\\\]:=,>vVs\s])"
+    rf"(?P<name>(?:{'|'.join(NAME_LITERALS)})[A-Za-z0-9_-]{{0,24}}+)(?=[\"'`\\\]:=,>vVs\s])"
     r"(?P<close>(?:\\{0,3}+[\"'`]){0,2}+)\]?+"
     r"(?::[ ]?[&A-Za-z][\w.&|?\[\]]{0,30}+(?=[ ]?=[^=]))?+"
     r"(?P<sign>[ \t]{0,8}+(?::=|=>|[:=](?!=))|,?\s{0,40}+[\"'\\]{0,4}+(?:string)?+[vV]alue[\"'\\]{0,4}+ ?:"
@@ -50,7 +50,7 @@ _SYMBOLS = frozenset("!@#$%^&*()?+=~")
 # After a name and nothing but a blank, or a comma.
 _LEAST_IN_PROSE = 16
 _SWITCHES_IN_PROSE = 3
-_CODE_GOES_ON = ("(", "[", "{", "<", "$")
+_CODE_GOES_ON = frozenset("([{<$]")
 
 # No branch begins with a repetition: so `re` knows the few characters that can begin a match.
 _PLACEHOLDER = r"your|example|placeholder|change.?me|dummy|replace|redact|insert|fake|mock|sample|xxxx|\*\*\*|\.\.\.|…|000000"
@@ -87,28 +87,37 @@ _SHAPE = dict.fromkeys(range(128), " ") | {
 
 def find_assigned(to_value: re.Match[str]) -> tuple[int, int] | None:
     """The secret behind a match of `TO_VALUE`, if the name around it makes one of what is there."""
-    text, place = to_value.string, to_value.start()
-    _, close, sign, blank, quote = to_value.groups()
-    before = text[max(0, place - _LONGEST_NAME) : place]
-    begins = len(before.rstrip(_NAME_CHARACTERS))
-    name = before[begins:].lstrip() + text[place : to_value.end(1)]
+    text = to_value.string
+    place, start = to_value.span()
+    name, close, sign, blank, quote = to_value.groups()
+    before = text[place - _LONGEST_NAME if place > _LONGEST_NAME else 0 : place]
+    outside = before.rstrip(_NAME_CHARACTERS)
+    name = before[len(outside) :].lstrip() + name
+    outside = outside[-1:]
     kind = name_kind(name)
     if kind is not CERTAIN and kind is not LIKELY:
         return None
-    name, outside, start = name.rpartition(" ")[2], before[begins - 1 : begins], to_value.end()
-    sign = ":" if sign.endswith(":") else sign.strip()
+    if " " in name:
+        name = name.rpartition(" ")[2]
+    if len(sign) > 1:
+        sign = ":" if sign.endswith(":") else sign.strip()
     end = text.find(quote, start, start + _LONGEST_QUOTED) if quote else -1
     in_quotes = end > start and text.find("\n", start, end) < 0
     if not in_quotes:
         bare = compiled(_BARE_SETTING if sign == "=" and not blank and name.isupper() else _BARE).match(text, start)
-        if bare is None or _goes_on(text[bare.end() : bare.end() + 1], sign, outside):
+        if bare is None:
             return None
         end = bare.end()
+        after = text[end : end + 1]
+        # What follows shows that it is code, or a placeholder of ours.
+        if after in _CODE_GOES_ON and (outside == "[" if after == "]" else sign != ">"):
+            return None
     value = text[start:end]
     if not _is_assigned(kind, name, (outside, close, sign, blank, quote), value, in_quotes):
         return None
-    more = compiled(_MORE).match(text, end) if len(value) == _JUDGED and not in_quotes else None
-    return start, more.end() if more else end
+    if len(value) == _JUDGED and not in_quotes and (more := compiled(_MORE).match(text, end)):
+        end = more.end()
+    return start, end
 
 
 @lru_cache(4096)  # one secret is often repeated
@@ -128,11 +137,6 @@ def _is_assigned(kind: NameKind, name: str, around: tuple[str, str, str, str, st
         return _looks_random(kind, value)
     # It may be a name in code; in a file of settings there is no blank before it.
     return _looks_random(kind, value, 2) and not compiled(_CODE).search(value)
-
-
-def _goes_on(after: str, sign: str, outside: str) -> bool:
-    """Whether what follows a bare value shows that it is code, or a placeholder of ours."""
-    return (after in _CODE_GOES_ON and sign != ">") or (after == "]" and outside == "[")
 
 
 def secret_part(name: str, value: str) -> tuple[int, int] | None:
@@ -155,6 +159,7 @@ def secret_part(name: str, value: str) -> tuple[int, int] | None:
     return (0, len(value)) if is_secret else None
 
 
+@lru_cache(4096)
 def looks_random(value: str) -> bool:
     """Whether a value that has no name could hardly be anything but a secret."""
     return _looks_random(LIKELY, value, _SWITCHES_IN_PROSE)
@@ -166,22 +171,25 @@ def entropy(value: str) -> float:
     return log2(size) - sum([count * log2(count) for count in map(value.count, set(value))]) / size
 
 
-@lru_cache(4096)  # one secret is often repeated
 def _looks_random(kind: NameKind, value: str, least_switches: int = 1) -> bool:
     if len(value) == _UUID_LENGTH and compiled(_UUID).match(value):
         return kind is CERTAIN
     shape = value.translate(_SHAPE)
     if shape.count("a0") + shape.count("0a") < least_switches:
         return False
-    if sum([len(part) for part in shape.split() if "a" in part and "0" in part]) < LEAST:
+    words = shape.split()
+    if len(words) > 1:
+        words = [word for word in words if "a" in word and "0" in word]
+    if len("".join(words)) < LEAST:
         return False
     return _is_varied(value) and not compiled(_STANDS_FOR).match(value) and not _is_placeholder(value)
 
 
 def _is_varied(value: str) -> bool:
-    # Of so many different characters the entropy is never lower.
-    different = len(set(value))
-    return (different >= LEAST and 2 * different > len(value)) or entropy(value) >= LEAST_ENTROPY
+    # With so many different characters the entropy is lowest where all but one of them come once.
+    size = len(value)
+    most = size + 1 - len(set(value))
+    return log2(size) - most * log2(most) / size >= LEAST_ENTROPY or entropy(value) >= LEAST_ENTROPY
 
 
 def _mixes(value: str) -> bool:

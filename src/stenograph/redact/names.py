@@ -67,6 +67,9 @@ _NAME = r"[\w.-]{3,100}\Z"
 _MARKS = str.maketrans("", "", "_-. ")
 # A number, or a word that adds nothing.
 _SUFFIX = r"[_-]?(?:key[_-]?base|base|value|[0-9]{1,3})\Z"
+_SUFFIX_ENDS = ("e", "E", *"0123456789")
+# Whether these are words or the ends of words counts.
+_WORDS = ("auth", "jwt", "pass", "pat")
 _BETWEEN_WORDS = r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])"
 
 
@@ -80,7 +83,7 @@ def compiled(expression: str) -> re.Pattern[str]:
 def name_kind(name: str) -> NameKind:
     """The kind of one name. Only its end counts, so a longer text that ends in a name will do."""
     name = name.strip("\"'`\\ \t")
-    if suffix := compiled(_SUFFIX).search(name.lower()):
+    if name.endswith(_SUFFIX_ENDS) and (suffix := compiled(_SUFFIX).search(name.lower())):
         name = name[: suffix.start()]
     plain = name.lower().translate(_MARKS)
     if plain.endswith("authorization"):
@@ -91,7 +94,8 @@ def name_kind(name: str) -> NameKind:
         return CERTAIN
     if plain.endswith("token"):
         return OTHER if plain.endswith(_HARMLESS_TOKENS) else LIKELY
-    return _kind_by_words(name.rpartition(" ")[2])
+    name = name.rpartition(" ")[2]
+    return _kind_by_words(name) if plain.endswith(_WORDS) or name.isupper() else OTHER
 
 
 def _kind_by_words(name: str) -> NameKind:

@@ -30,6 +30,8 @@ class SecretRule(NamedTuple):
     begun: str = ""
     #: Has the last word on what matched.
     is_secret: Callable[[re.Match[str]], bool] | None = None
+    #: What every text with such a secret holds; looked for where there are many places.
+    needs: str = ""
     #: Finds the secret behind what matched.
     finder: Callable[[re.Match[str]], tuple[int, int] | None] | None = None
 
@@ -39,16 +41,11 @@ class SecretRule(NamedTuple):
         Place by place; where there are so many that Python would be slow, by searching.
         """
         is_dense = len(places) * _DENSE > len(text)
+        if is_dense and self.needs and not compiled(self.needs).search(text):
+            return iter(())
         if self.finder:
-            # There is a digit in every value that a name makes a secret.
-            if not is_dense or compiled("[0-9]").search(text, places[0]):
-                yield from self._find_behind(self.finder, text, places, is_dense)
-        elif is_dense:
-            yield from self._search(self.expression, text, places[0])
-            if self.begun and places[-1] >= last_cut:
-                yield from self._search(self.begun + _CUT_OFF, text, max(places[0], last_cut))
-        else:
-            yield from self._match(text, places, last_cut)
+            return self._find_behind(self.finder, text, places, is_dense)
+        return self._search_all(text, places, last_cut) if is_dense else self._match(text, places, last_cut)
 
     def _find_behind(
         self, find: Callable[[re.Match[str]], tuple[int, int] | None], text: str, places: list[int], is_dense: bool
@@ -57,7 +54,7 @@ class SecretRule(NamedTuple):
         inside = 0
         for match in pattern.finditer(text, places[0]) if is_dense else map(pattern.match, repeat(text), places):
             # What is inside a secret of the same rule is part of it, but a literal may begin in one and end behind it.
-            if match is not None and match.start() >= inside and (span := find(match)):
+            if match and match.start() >= inside and (span := find(match)):
                 inside = span[1] - _LONGEST_LITERAL
                 yield span
 
@@ -74,25 +71,35 @@ class SecretRule(NamedTuple):
                 inside = span[1] - _LONGEST_LITERAL
                 yield span
 
+    def _search_all(self, text: str, places: list[int], last_cut: int) -> Iterator[tuple[int, int]]:
+        yield from self._search(self.expression, text, places[0])
+        if self.begun and places[-1] >= last_cut:
+            yield from self._search(self.begun + _CUT_OFF, text, max(places[0], last_cut))
+
     def _search(self, expression: str, text: str, start: int) -> Iterator[tuple[int, int]]:
         pattern = compiled(f"(?={'|'.join(map(re.escape, self.literals))}){expression}")
+        is_secret, secret = self.is_secret, pattern.groupindex.get("secret", 0)
         while match := pattern.search(text, start):
-            if not self.is_secret or self.is_secret(match):
-                yield match.span(match.lastgroup or 0)
-            start = max(match.start() + 1, match.end() - _LONGEST_LITERAL)
+            if is_secret is None or is_secret(match):
+                yield match.span(secret)
+            begin, end = match.span()
+            start = begin + 1 if begin + _LONGEST_LITERAL >= end else end - _LONGEST_LITERAL
 
 
-def _rule(name: str, literals: str, expression: str, source: str, begun: str = "") -> SecretRule:
-    return SecretRule(name, tuple(literals.split()), source, expression, begun)
+def _rule(name: str, literals: str, expression: str, source: str, begun: str = "", needs: str = "") -> SecretRule:
+    return SecretRule(name, tuple(literals.split()), source, expression, begun, needs=needs)
 
 
 # A key ends where its alphabet ends: "…{36}" inside a longer word is something else.
 # Before it may stand a line end or a colour, also written out, as in JSON: they end in letters.
 # Of a colour all that is no letter is asked for: in "0meyJ0meyJ…" each would else begin a word within the word before.
-_AFTER_ESCAPE = r"|(?<=\\[nrtbf])|(?<=[\[;]m)|(?<=[\[;:][0-9]m)|(?<=[\[;:][0-9]{2}m)|(?<=[\[;:][0-9]{3}m)|(?<=\[K)"
+_AFTER_ESCAPE = (
+    r"|(?<=[nrtbfmK])(?:(?<=\\[nrtbf])|(?<=[\[;]m)|(?<=[\[;:][0-9]m)|(?<=[\[;:][0-9]{2}m)|(?<=[\[;:][0-9]{3}m)|(?<=\[K))"
+)
 _WORD_STARTS = rf"(?:(?<![A-Za-z0-9]){_AFTER_ESCAPE})"
 _WORD_ENDS = r"(?![A-Za-z0-9])"
-_HAS_DIGIT = r"(?=[A-Za-z_-]{0,99}+[0-9])"
+_DIGIT = "[0-9]"
+_HAS_DIGIT = rf"(?=[A-Za-z_-]{{0,99}}+{_DIGIT})"
 # Between a name and its value, in shells, JSON (also inside a JSON string), YAML and code.
 _IS = r"[\"'\\\s]{0,6}[:=][\"'\\\s]{0,6}"
 _PEM_NAME = r"(?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
@@ -117,9 +124,9 @@ def _key(name: str, literals: str, alphabet: str, lengths: tuple[int, int], sour
     least, most = lengths
     prefix = _WORD_STARTS + f"(?:{'|'.join(re.escape(literal) for literal in literals.split())})"
     if random:
-        prefix += rf"(?={alphabet.replace('0-9', '')}{{0,99}}+[0-9])"
-    expression = rf"{prefix}{alphabet}{{{least},{most}}}(?!{alphabet})"
-    return _rule(name, literals, expression, source, rf"{prefix}{alphabet}{{4,{least - 1}}}")
+        prefix += rf"(?={alphabet.replace('0-9', '')}{{0,{min(most, 100) - 1}}}+[0-9])"
+    expression = rf"{prefix}{alphabet}{{{least},{most}}}+(?!{alphabet})"
+    return _rule(name, literals, expression, source, rf"{prefix}{alphabet}{{4,{least - 1}}}", _DIGIT if random else "")
 
 
 #: The literal of keys that have no other. As there are so many, rules are tried only where this matches.
@@ -151,6 +158,7 @@ RULES = (
         rf"{_WORD_STARTS}sk-(?:(?:proj|svcacct|admin)-{_HAS_DIGIT}[A-Za-z0-9_-]{{20,}}+|(?=[A-Za-z]{{0,99}}+[0-9])[A-Za-z0-9]{{32,}}+)",
         "the vendor's documentation",
         rf"{_WORD_STARTS}sk-{_HAS_DIGIT}(?:(?:proj|svcacct|admin)-[A-Za-z0-9_-]{{4,19}}|[A-Za-z0-9]{{4,31}})",
+        _DIGIT,
     ),
     _rule(
         "openrouter-key",
@@ -165,6 +173,7 @@ RULES = (
         rf"{_WORD_STARTS}gsk_(?=[A-Za-z0-9]{{32}}){_HAS_DIGIT}[A-Za-z0-9]{{32,}}+",
         "Groq, API keys",
         rf"{_WORD_STARTS}gsk_{_HAS_DIGIT}[A-Za-z0-9]{{4,31}}",
+        _DIGIT,
     ),
     _rule(
         "xai-key",
@@ -172,6 +181,7 @@ RULES = (
         rf"{_WORD_STARTS}xai-(?=[A-Za-z0-9]{{40}}){_HAS_DIGIT}[A-Za-z0-9]{{40,}}+",
         "xAI, API keys",
         rf"{_WORD_STARTS}xai-{_HAS_DIGIT}[A-Za-z0-9]{{8,39}}",
+        _DIGIT,
     ),
     _rule(
         "huggingface-token",
@@ -263,6 +273,7 @@ RULES = (
         rf"{_WORD_STARTS}xox[abeoprs]-{_HAS_DIGIT}[A-Za-z0-9-]{{10,}}+",
         "Slack, token types",
         rf"{_WORD_STARTS}xox[abeoprs]-{_HAS_DIGIT}[A-Za-z0-9-]{{4,9}}",
+        _DIGIT,
     ),
     # A base64 text may hold these letters; before and after a key none of its characters stands.
     _rule(
@@ -426,6 +437,7 @@ RULES = (
         "RFC 7519",
         # In its second part or its third: the first tells only how it was made.
         rf"(?:(?<![A-Za-z0-9_+/-]){_AFTER_ESCAPE})eyJ[A-Za-z0-9_-]{{8,}}+\.eyJ[A-Za-z0-9_-]*+(?:\.[A-Za-z0-9_-]{{0,7}})?",
+        r"\.eyJ",
     ),
     _rule(
         "bearer-token",
@@ -433,6 +445,7 @@ RULES = (
         r"(?i:bearer)[ \t]{1,4}(?P<secret>(?=[A-Za-z._~+/=-]{0,99}+[0-9])[A-Za-z0-9._~+/=-]{20,}+)",
         "RFC 6750",
         r"(?i:bearer)[ \t]{1,4}(?P<secret>(?=[A-Za-z._~+/=-]{0,18}+[0-9])[A-Za-z0-9._~+/=-]{4,19})",
+        _DIGIT,
     ),
     _rule(
         "basic-auth",
@@ -450,6 +463,7 @@ RULES = (
         rf"(?<![A-Za-z])(?i:authorization){_IS}(?:[A-Za-z][A-Za-z0-9-]{{1,20}}[ \t]{{1,4}})?+"
         rf"(?P<secret>(?={_BARE}{{0,99}}?[0-9]){_BARE}{{12,}}+)",
         is_secret=lambda match: looks_random(match["secret"][:_JUDGED]),
+        needs=_DIGIT,
     ),
     SecretRule(
         "cookie",
@@ -459,6 +473,7 @@ RULES = (
         r"(?i:ookie)[\"'\\]{0,4}:[\"'\\ \t]{0,6}[^\s=;\"'\\]{1,100}=(?=[^\r\n0-9]{0,199}+[0-9])"
         r"(?P<secret>(?:[^\s\"'\\;]++|; ?+(?!(?i:path|domain|expires|max-age|httponly|secure|samesite|partitioned)\b))+)",
         is_secret=lambda match: looks_random(match["secret"][:_JUDGED]),
+        needs=_DIGIT,
     ),
     _rule(
         "url-password",
@@ -485,12 +500,15 @@ RULES = (
         is_secret=lambda match: (
             is_literal(match["secret"]) and "curl" in match.string[max(0, match.start() - 300) : match.start()]
         ),
+        needs="curl",
     ),
     SecretRule(
         ASSIGNED,
         NAME_LITERALS,
         "a telling name, and a value that looks random",
         TO_VALUE,
+        # There is one in every value that a name makes a secret.
+        needs=_DIGIT,
         finder=find_assigned,
     ),
 )
