@@ -19,6 +19,7 @@ from stenograph.records import (
     find_invalid_text,
     gc_paused,
     read_all_records,
+    read_grown_records,
     read_records,
     rebuild,
 )
@@ -154,3 +155,32 @@ def test_garbage_is_not_collected_while_values_are_made(was_on: bool) -> None:
         assert gc.isenabled() is was_on
     finally:
         (gc.enable if before else gc.disable)()
+
+
+@quick
+@given(lines=st.lists(ANY_BYTES | st.sampled_from(ZOO.splitlines(keepends=True)), max_size=12), data=st.data())
+def test_a_file_that_grew_is_read_as_if_it_had_always_been_so_long(
+    tmp_path: Path, lines: list[bytes], data: st.DataObject
+) -> None:
+    whole = b"".join(lines)
+    path = tmp_path / "grown.jsonl"
+    known: list[Located] = []
+    for cut in sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=4))):
+        path.write_bytes(whole[:cut])
+        known = read_grown_records(path, known)
+        assert known == list(read_all_records(path))
+
+
+def test_of_a_file_that_grew_only_new_lines_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "grown.jsonl"
+    first, second, *rest = ZOO.splitlines(keepends=True)
+    path.write_bytes(first + second)
+    known = read_grown_records(path, ())
+    path.write_bytes(ZOO)
+    grown = read_grown_records(path, known)
+    assert [each is old for each, old in zip(grown, known, strict=False)] == [True, True]
+    assert len(grown) == len(rest) + 2
+    # Another file, shorter or as long: nothing of the old one is left.
+    for other in (second, second * len(grown)):
+        path.write_bytes(other)
+        assert read_grown_records(path, grown) == list(read_all_records(path))

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.corpora import FIXTURES, RICH
 from tests.homes import LONG_AGO, assistant, session_id, turns, user, write_session
 from tests.surgery.conversations import linked, turn
 
@@ -20,9 +21,13 @@ from stenograph.sessions import (
     find_projects,
     find_sessions,
     list_sessions,
+    load_file,
 )
 from stenograph.testing.lines import text, tool_use
 from stenograph.views import overview_page
+
+#: Real sessions with a rewind in them.
+REWOUND = [next((FIXTURES / "recorded").rglob(f"{name}-*.jsonl")) for name in ("f0c28c4e", "278ff95e", "c91e0fb0", "c07cada0")]
 
 
 @pytest.mark.parametrize(
@@ -230,3 +235,15 @@ def test_a_list_with_what_was_read_before_is_the_same_as_one_without(tmp_path: P
         same()  # of a file that was just changed, the time decides what is said
     first.unlink()
     assert len(same()) == 2
+
+
+@pytest.mark.parametrize("source", [RICH, *REWOUND], ids=lambda path: path.stem[:8])
+def test_turns_of_a_file_that_grows_are_those_of_the_branch_that_is_loaded(tmp_path: Path, source: Path) -> None:
+    cache, path = ListCache(), tmp_path / source.name
+    lines = source.read_bytes().splitlines(keepends=True)
+    for end in range(1, len(lines) + 1, max(1, len(lines) // 40)):
+        path.write_bytes(b"".join(lines[:end]))
+        assert cache.read_turns(path) == len(load_file(path).turns)
+    # One that begins anew is counted anew.
+    path.write_bytes(b"".join(lines[len(lines) // 2 :]))
+    assert cache.read_turns(path) == len(load_file(path).turns)

@@ -6,7 +6,17 @@ from stenograph.disk.file_state import FileState, mode_of, state_of
 from stenograph.disk.findings import Finding, redacted_repr
 from stenograph.disk.folders import make_folder, missing_folders, remove_empty_folder, sync_folder
 from stenograph.disk.homes import absolute_path, default_homes, distinct_homes, projects_folder, resolve_homes, resolved_file
-from stenograph.disk.lines import Ends, Line, read_blocks, read_ends, read_line_blocks, read_lines, read_slice, read_whole
+from stenograph.disk.lines import (
+    Ends,
+    Line,
+    read_blocks,
+    read_ends,
+    read_from,
+    read_line_blocks,
+    read_lines,
+    read_slice,
+    read_whole,
+)
 from stenograph.disk.locking import PRIVATE
 from stenograph.disk.projects import chosen_project_folder, find_project_folders, project_folder_name, project_folder_names
 from stenograph.disk.writer import (
@@ -56,6 +66,7 @@ __all__ = [
     "put_in_place",
     "read_blocks",
     "read_ends",
+    "read_from",
     "read_line_blocks",
     "read_lines",
     "read_slice",

@@ -66,6 +66,13 @@ def read_whole(path: Path) -> bytes:
         return _read_fully(file, status.st_size)
 
 
+def read_from(path: Path, start: int) -> bytes:
+    """All bytes of a file behind an offset, up to its size at the start. Raises UnreadableError."""
+    with _opened(path) as (file, status):
+        file.seek(start)
+        return _read_fully(file, max(0, status.st_size - start))
+
+
 def read_slice(path: Path, start: int, stop: int) -> bytes:
     """The bytes between two offsets; fewer where the file ends before. Raises UnreadableError."""
     with _opened(path) as (file, _):

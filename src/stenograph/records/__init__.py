@@ -137,7 +137,14 @@ if TYPE_CHECKING:
         UnknownProgress,
         WaitingForTaskProgress,
     )
-    from stenograph.records.read import Located, find_invalid_text, locate, read_all_records, read_records
+    from stenograph.records.read import (
+        Located,
+        find_invalid_text,
+        locate,
+        read_all_records,
+        read_grown_records,
+        read_records,
+    )
     from stenograph.records.shape import Opt, Shape, once, rebuild
     from stenograph.records.sidecars import (
         REQUEST_LOGS,
@@ -274,7 +281,7 @@ _MODULES = {
         "AgentProgress BashProgress HookProgress McpProgress Progress ProgressRecord QueryUpdateProgress"
         " SearchResultsReceivedProgress UnknownProgress WaitingForTaskProgress"
     ),
-    "read": "Located find_invalid_text locate read_all_records read_records",
+    "read": "Located find_invalid_text locate read_all_records read_grown_records read_records",
     "shape": "Opt Shape once rebuild",
     "sidecars": (
         "REQUEST_LOGS AgentNameRecord AiTitleRecord ApiRequestBlobRecord ApiRequestRecord ApiRequestShapeRecord AtisLatchRecord"
@@ -535,6 +542,7 @@ __all__ = [
     "peek_members",
     "plain_message",
     "read_all_records",
+    "read_grown_records",
     "read_records",
     "read_tool_result",
     "rebuild",

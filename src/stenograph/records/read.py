@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
-from stenograph.disk import Finding, read_lines, read_whole, redacted_repr
+from stenograph.disk import Finding, read_from, read_lines, read_slice, read_whole, redacted_repr
 from stenograph.records.envelope import DamagedRecord, Record
 from stenograph.records.line import decode, encode
 
@@ -46,6 +46,41 @@ def read_all_records(path: Path, begin: Callable[[bytes], int] | None = None) ->
         start = end + 1
     if start < len(memory):
         yield locate(path, view[start:], number + 1, start, False)
+
+
+def read_grown_records(path: Path, known: Sequence[Located]) -> list[Located]:
+    """All records of a file of which some were read before: where it still begins with their lines, only the others are read.
+
+    Raises UnreadableError.
+    """
+    kept = list(known)
+    while kept and (kept[-1].finding is not None and not _is_ended(kept[-1].finding)):
+        kept.pop()  # it may have been completed
+    if not kept or not _begins_with(path, kept):
+        return list(read_all_records(path))
+    last = kept[-1]
+    start, number = last.offset + last.length + 1, last.number
+    memory = read_from(path, start)
+    view, place = memoryview(memory), 0
+    while (end := memory.find(b"\n", place)) >= 0:
+        number += 1
+        kept.append(locate(path, view[place:end], number, start + place, True))
+        place = end + 1
+    if place < len(memory):
+        kept.append(locate(path, view[place:], number + 1, start + place, False))
+    return kept
+
+
+def _begins_with(path: Path, known: Sequence[Located]) -> bool:
+    """Whether the first and the last of some lines are where they were: files grow, and what replaces one is another file."""
+    return all(
+        read_slice(path, each.offset, each.offset + each.length + 1) == encode(each.record) + b"\n"
+        for each in (known[0], known[-1])
+    )
+
+
+def _is_ended(finding: Finding) -> bool:
+    return finding.code not in ("missing-final-newline", "torn-tail")
 
 
 def locate(path: Path, line: bytes | memoryview, number: int, offset: int, ended: bool) -> Located:

@@ -11,8 +11,9 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -25,6 +26,7 @@ from stenograph.disk import (
     project_folder_name,
     project_folder_names,
     projects_folder,
+    read_slice,
 )
 from stenograph.errors import DiskError, UsageError
 from stenograph.family import ProjectListing, SessionFile, is_session_id, list_homes
@@ -34,12 +36,17 @@ from stenograph.sessions.glance import STEPS_WANTED, Glance, as_unreadable, glan
 from stenograph.sessions.status import files_being_written, status
 from stenograph.sessions.titles import ListTitles
 
+if TYPE_CHECKING:
+    from stenograph.turns import Place
+
 #: Nobody writes to a file for a day without changing it.
 _WRITTEN_WITHIN = 86_400.0
 _FEW_STEPS = 5
 #: With a limit and more files than this, only as many are looked at as the list needs.
 MANY_FILES = 2000
 _REPORTED_EVERY = 32
+#: Bytes by which a file is known again.
+_MARK = 256
 #: Bytes that are read in a list to count turns: half a second.
 _COUNTED_BYTES = 1 << 26
 #: Processes are looked at no more often, by who lists again and again.
@@ -240,6 +247,7 @@ class ListCache:
         self._titles: tuple[list[Glance | None], ListTitles] = ([], ListTitles())
         self._described: dict[str, _Described] = {}
         self._short: tuple[list[str], dict[str, str]] = ([], {})
+        self._places: dict[Path, tuple[Place, bytes]] = {}
 
     def add(self, seen: Glance, turns: int) -> None:
         """Know a file from before, as it was then."""
@@ -298,6 +306,17 @@ class ListCache:
             found = files_being_written()
             self._written = time.monotonic(), found
         return found
+
+    def read_turns(self, path: Path) -> int:
+        """How many turns the current branch of a file has, read from the last known turn on. Raises UnreadableError."""
+        from stenograph.turns import TurnReader  # only lists that count need it
+
+        place, mark = self._places.get(path, (None, b""))
+        if place is not None and mark != _bytes_before(path, place.offset):
+            place = None  # it was not only added to
+        reader = TurnReader(path, place=place)
+        self._places[path] = reader.place, _bytes_before(path, reader.place.offset)
+        return reader.current_turns
 
     def count_turns(self, info: SessionInfo, count: Callable[[], int] | None) -> int | None:
         """As many as the file had when it was last counted, if it is still the same; else what `count` returns."""
@@ -467,8 +486,6 @@ def with_turns(
     sessions: list[SessionInfo], budget: int | None = _COUNTED_BYTES, cache: ListCache | None = None
 ) -> list[SessionInfo]:
     """The sessions with their turns counted, as far as that takes no more bytes than the budget."""
-    from stenograph.turns import TurnReader  # only lists that count need it
-
     cache = ListCache() if cache is None else cache
     counted = []
     for info in sessions:
@@ -477,9 +494,14 @@ def with_turns(
             budget -= info.size
         if known is None and (budget is None or budget >= 0):
             with contextlib.suppress(DiskError), as_unreadable(info.path):
-                known = cache.count_turns(info, lambda path=info.path: TurnReader(path).current_turns)  # type: ignore[misc]
+                known = cache.count_turns(info, partial(cache.read_turns, info.path))
         counted.append(msgspec.structs.replace(info, turns=known))
     return counted
+
+
+def _bytes_before(path: Path, offset: int) -> bytes:
+    """The beginning of a file, and what it has before an offset. Raises UnreadableError."""
+    return read_slice(path, 0, min(_MARK, offset)) + read_slice(path, max(0, offset - _MARK), offset)
 
 
 def newest_record_first(files: Iterable[SessionFile]) -> Iterator[tuple[SessionFile, Glance]]:

@@ -12,7 +12,7 @@ from stenograph.errors import DiskError
 from stenograph.family import AgentFile, is_session_id, read_family, read_metas
 from stenograph.graph import Graph, build_graph
 from stenograph.messages import Resume, read_for_resume, resume_messages
-from stenograph.records import ChainedRecord, Located, gc_paused, read_all_records
+from stenograph.records import ChainedRecord, Located, gc_paused, read_grown_records
 from stenograph.releases import NEWEST, release_numbers
 from stenograph.sessions.glance import as_unreadable, glance
 from stenograph.sessions.resolve import LAST, resolve
@@ -31,13 +31,16 @@ def load(reference: str | Path = LAST, homes: Sequence[Path] | None = None) -> S
     return load_file(reference if isinstance(reference, Path) else _find(reference, homes))
 
 
-def load_file(path: Path) -> Session:
-    """The whole session of a file, with its subagents."""
+def load_file(path: Path, before: Session | None = None) -> Session:
+    """The whole session of a file, with its subagents. Lines that it had `before` are not read again."""
     family = read_family(path)
+    known = {} if before is None else {file.path: before.graph.nodes[file.first : file.last] for file in before.graph.files}
     with gc_paused():
         unread: list[Finding] = []
-        files: list[tuple[Path, str, Iterable[Located]]] = [(path, "", read_all_records(path))]
-        files += [(agent.path, agent.agent_id, _agent_records(agent, unread)) for agent in family.agents]
+        files: list[tuple[Path, str, Iterable[Located]]] = [(path, "", read_grown_records(path, known.get(path, ())))]
+        files += [
+            (agent.path, agent.agent_id, _agent_records(agent, known.get(agent.path, ()), unread)) for agent in family.agents
+        ]
         graph = build_graph(files)
         metas, damaged = read_metas(family.agents)
         graph.findings += [*unread, *damaged]
@@ -69,10 +72,10 @@ def _session_id(path: Path, graph: Graph) -> str:
     return next((r.sessionId for r in records if isinstance(r, ChainedRecord) and isinstance(r.sessionId, str)), path.stem)
 
 
-def _agent_records(agent: AgentFile, unread: list[Finding]) -> list[Located]:
+def _agent_records(agent: AgentFile, known: Sequence[Located], unread: list[Finding]) -> list[Located]:
     """An agent's records; one file that can't be read must not cost the session."""
     try:
-        return list(read_all_records(agent.path))
+        return read_grown_records(agent.path, known)
     except DiskError as error:
         unread.append(Finding("unreadable-agent", agent.path, detail=str(error)))
         return []

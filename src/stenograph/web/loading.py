@@ -54,7 +54,8 @@ class SessionCache:
                     self._sessions.move_to_end(path)
                     return kept.session
                 self._sessions.pop(path, None)
-            session = load_file(path)
+            session = load_file(path, None if kept is None else kept.session)
+            del kept
             with self._lock:
                 self._keep(path, _Kept(stamp, session, sum(size for _, size, _ in stamp)))
         return session

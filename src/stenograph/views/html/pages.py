@@ -9,10 +9,13 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
+from markupsafe import Markup
+
 from stenograph.sessions import HIDDEN
 from stenograph.views.html.charts import WINDOWS
 from stenograph.views.html.context import PageContext
 from stenograph.views.html.rendering import StepPlace, Template, View, base_name, capfirst, cost, cost_note, local
+from stenograph.views.html.turn_cache import turn_html
 from stenograph.views.pages.files import FilePage
 from stenograph.views.pages.home import ROWS, HomeQuery, HomeRow, ViewerHomePage
 from stenograph.views.pages.timeline import TimelinePage, TimelineTurn, ToolStep
@@ -33,7 +36,7 @@ def render_session(
     """
     place = StepPlace(context.root, page.session.id, branch=0 if _is_current(page) else page.session.branch)
     turns = _by_chunk(page)
-    starts = _first_chunks(page)
+    starts, prompts = _first_chunks(page), _prompts(page)
     return Template("session.html").render(
         **head_values(page, context, place, "Timeline", len(changed or ())),
         page=page,
@@ -48,14 +51,16 @@ def render_session(
         window=_window(page),
         short=lambda path: harmless(path_from(page.session.project or "", path)),
         models=tuple(dict.fromkeys(call.model for call in page.calls)),
-        prompts=_prompts(page),
+        prompts=prompts,
+        turn_html=lambda turn: Markup(turn_html(turn, place, prompts, context)),
     )
 
 
 def render_turns(page: TimelinePage, context: PageContext) -> str:
     """The turns of a value alone, to be put in their place."""
     place = StepPlace(context.root, page.session.id, branch=0 if _is_current(page) else page.session.branch)
-    return Template("turns.html").render(turns=page.turns, prompts=_prompts(page), place=place, context=context)
+    prompts = _prompts(page)
+    return "".join(turn_html(turn, place, prompts, context) for turn in page.turns)
 
 
 def render_step(step: ToolStep, session: str, context: PageContext, *, agent: str = "", full: bool = False) -> str:
