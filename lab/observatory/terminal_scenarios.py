@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lab.observatory.print_scenarios import agent_call, hook_settings
-from lab.observatory.project import furnish_project, write_files
+from lab.observatory.project import PNG, furnish_project, write_files
 from lab.observatory.scenes import Say, Scene, cue, say, text, think, tool
 from lab.observatory.stage import DEFAULT_ANSWER
 from lab.observatory.studio import ALLOW_ALL, Scenario, Studio
@@ -364,10 +364,26 @@ def terminal_fork(studio: Studio) -> None:
             at.terminal.wait_until_still()
 
 
+def terminal_images(studio: Studio) -> None:
+    """An image that is pasted by its path while a tool runs."""
+    write_files(studio.project, {"wait.py": WAITER})
+    image = studio.project / "dot.png"
+    image.write_bytes(PNG)
+    with desk(studio, *ALLOWED) as at, at.step("queued in a tool"):
+        at.prompt("busy", [say(waiting("go")), say(tool("Bash", command="echo two", description="Two")), over("busy")])
+        at.wait_for_file(studio.project / "go.runs")
+        at.terminal.type("What is in ")
+        at.terminal.paste(str(image))
+        at.submit(" then?")
+        (studio.project / "go").touch()
+        at.ended("busy", no_scene=True)
+
+
 SCENARIOS = (
     Scenario("terminal-talk", terminal_talk),
     Scenario("terminal-stops", terminal_stops),
     Scenario("terminal-asks", terminal_asks),
     Scenario("terminal-work", terminal_work),
     Scenario("terminal-fork", terminal_fork),
+    Scenario("terminal-images", terminal_images),
 )

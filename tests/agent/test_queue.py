@@ -30,6 +30,7 @@ TYPED = (
     " mid-turn — within the running turn, often alongside the next tool result, rather than as a separate conversation turn."
     " Address the message above as you continue this turn."
 )
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 NOTICED = "[SYSTEM NOTIFICATION - NOT USER INPUT]\nThis is an automated background-task event, NOT a message from the user.\n"
 
 
@@ -116,6 +117,25 @@ def test_the_lines_of_a_prompt_typed_during_a_tool_are_the_client_s(tmp_path: Pa
         (queued,) = [event for event in seen if isinstance(event, events.Queued)]
         (delivered,) = [event for event in seen if isinstance(event, events.Delivered)]
         assert (queued.prompt, delivered.prompt, delivered.uuid) == ("First.", "First.", line["uuid"])
+
+
+@pytest.mark.parametrize("model", [SYSTEM_MODEL, RESULT_MODEL])
+def test_an_image_that_comes_during_a_tool_is_in_the_next_request(tmp_path: Path, model: str) -> None:
+    """Blocks, lines and words of 2.1.325, in which an image was pasted while a command ran."""
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
+    content: list[Json] = [image, {"type": "text", "text": "See [Image #1]."}]
+    with world_at(tmp_path, WAITS) as world:
+        run(world, typing(world, UserPrompt(content=content)), cue("waits"), model=model)
+        result, words, seen = live_messages(world.asked()[1])[-1]["content"]
+        assert (result["type"], result["content"], seen) == ("tool_result", "(Bash completed with no output)", image)
+        said = TYPED.format(words="See [Image #1].")
+        assert words["text"] == (said if model == SYSTEM_MODEL else f"<system-reminder>\n{said}\n</system-reminder>")
+        (line,) = of("attachment", lines_of(world.session))
+        assert line["attachment"]["prompt"] == content[::-1]
+        assert (line["renderedRole"], "rendered" in line) == ("system", False)
+        assert_each_extends_the_last(world.asked())
+        assert_valid(world.session)
+        assert_resumes_as_it_was(world, world.session)
 
 
 def test_commands_and_what_is_for_later_wait_for_the_end_of_the_turn(tmp_path: Path) -> None:
@@ -213,4 +233,13 @@ def test_old_sessions_get_queued_words_as_meta_lines(tmp_path: Path) -> None:
         run(world, typing(world, UserPrompt(content="First.")), cue("waits"), compat=Compat.OLD)
         assert "First." in words_of(world.asked()[1])
         assert not of("attachment", lines_of(world.session))
+        assert_valid(world.session)
+
+
+def test_old_sessions_get_queued_images_after_the_turn(tmp_path: Path) -> None:
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
+    content: list[Json] = [image, {"type": "text", "text": cue("plain")}]
+    with world_at(tmp_path, WAITS) as world:
+        seen = run(world, typing(world, UserPrompt(content=content)), cue("waits"), compat=Compat.OLD)
+        assert [end.text for end in turn_ends(seen)] == ["The answer.", "Plain."]
         assert_valid(world.session)

@@ -18,6 +18,7 @@ from tests.messages.asking import ask_question, of_file
 from tests.messages.golden import RELEASES, compare_with_answer, our_messages
 
 from stenograph.agent.engine import events
+from stenograph.agent.engine.inbox import Priority, UserPrompt
 from stenograph.agent.engine.options import Compat
 from stenograph.agent.engine.session import Agent, open_agent
 from stenograph.agent.recording.recorder import Recorder
@@ -287,14 +288,14 @@ def world(tmp_path: Path) -> Iterator[World]:
         yield made
 
 
-def run_with_second_while_busy(world: World, second: str | list[Json]) -> list[events.Event]:
+def run_with_second_while_busy(world: World, second: UserPrompt) -> list[events.Event]:
     """The second prompt comes when the first one's tool runs; the tool ends once it is in the file, or after a moment."""
 
     async def run() -> list[events.Event]:
         is_busy = asyncio.Event()
         seen: list[events.Event] = []
 
-        async def prompts() -> AsyncIterator[str | list[Json]]:
+        async def prompts() -> AsyncIterator[str | UserPrompt]:
             yield cue("waits")
             await is_busy.wait()
             yield second
@@ -316,7 +317,8 @@ def run_with_second_while_busy(world: World, second: str | list[Json]) -> list[e
 
 def test_a_prompt_that_comes_while_busy_is_in_the_file_at_once_and_taken_after_the_turn_if_it_can_t_join_it(world: World) -> None:
     picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
-    run_with_second_while_busy(world, [{"type": "text", "text": cue("plain")}, picture])
+    content: list[Json] = [{"type": "text", "text": cue("plain")}, picture]
+    run_with_second_while_busy(world, UserPrompt(content=content, priority=Priority.LATER))
     lines = lines_of(world.session)
     kinds = [(line["type"], line.get("operation")) for line in lines]
     enqueue, dequeue = kinds.index(("queue-operation", "enqueue")), kinds.index(("queue-operation", "dequeue"))

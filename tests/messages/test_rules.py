@@ -304,6 +304,26 @@ def test_words_that_a_person_queued_come_behind_other_attachments(tmp_path: Path
     assert words["text"].startswith("The user sent a new message while you were working:\nand tests too\n")
 
 
+@pytest.mark.parametrize("human", [{}, {"humanTurn": True, "origin": {"kind": "human"}}], ids=["sdk", "terminal"])
+def test_images_of_a_queued_prompt_are_sent_beside_its_words(tmp_path: Path, human: dict[str, object]) -> None:
+    """As releases resumed a session of 2.1.325 in which an image was queued; 2.0.76 sent an empty line instead of it."""
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
+    prompt = [{"type": "text", "text": "see"}, image]
+    queued = attachment(
+        4, 3, {"type": "queued_command", "prompt": prompt, "commandMode": "prompt", **human}, renderedRole="system"
+    )
+    lines = [user(1, 0, "q"), answer(2, 1, [call("toolu_a")]), result(3, 2, returned("toolu_a", "ra")), queued]
+    graph = _graph(tmp_path, [*lines, answer(6, 4, "done", model=NEWEST_MODEL)])
+    (glued,) = plain(resume_messages(graph, OLD))[2]["content"]
+    assert glued["content"].startswith("ra\n\n<system-reminder>\nThe user sent the following message:\nsee\n\n\nPlease address")
+    for release in (MIDDLE, NEW):
+        returned_block, words, seen = plain(resume_messages(graph, release))[2]["content"]
+        assert (returned_block["content"], seen) == ("ra", image)
+        said = words["text"].removeprefix("<system-reminder>\n")
+        assert said.startswith("The user sent a new message while you were working:\nsee\n\n")
+        assert (said == words["text"]) is (bool(human) and release == NEW)
+
+
 def test_what_stands_before_a_broken_link_is_lost_to_old_releases(tmp_path: Path) -> None:
     graph = _case(tmp_path, "dangling_parent")
     assert lost(graph, NEW).losses == ()

@@ -71,6 +71,7 @@ class MessageHabits(NamedTuple):
     renames_task: bool
     trims_send_message: bool
     sends_rendered: bool
+    sends_queued_images: bool
     reads_rendered_role: bool
     glues_to_lists: bool
     never_sent: frozenset[str]

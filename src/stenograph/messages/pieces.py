@@ -180,6 +180,8 @@ def _attachment(node: int, record: AttachmentRecord, habits: MessageHabits, *, a
         image = _image(body, habits) if kind == "file" else []
         if image:
             return Piece(node, "user", image[0], place=PiecePlace.ASIDE, more=image[1:])
+        if kind == "queued_command" and (images := _queued_images(body)):
+            return _queued(node, body, images, habits, as_system=as_system)
         parts = None if kind in habits.own_kinds else worded(body, habits.phrases)
         if parts is None:
             return _own_words(node, as_system=as_system)
@@ -193,6 +195,26 @@ def _attachment(node: int, record: AttachmentRecord, habits: MessageHabits, *, a
         return Piece(node, "system", [text_block(words)], place=PiecePlace.ASIDE)
     blocks = [[text_block(text)] for text in stored]
     return Piece(node, "user", blocks[0], place=_place(kind, habits, as_system=as_system), more=blocks[1:])
+
+
+def _queued(node: int, body: dict[str, Any], images: list[Block], habits: MessageHabits, *, as_system: bool) -> Piece | Omission:
+    """A prompt with images that was queued: they are never the system's, whatever the line says."""
+    words = [block for block in body["prompt"] if block not in images]
+    if not habits.sends_queued_images:
+        words, images = [text_block("") if block in images else block for block in body["prompt"]], []
+    said = worded({**body, "prompt": words}, habits.phrases)
+    if said is None:
+        return _own_words(node, as_system=as_system)
+    if as_system and habits.sends_rendered and _is_persons(body):
+        return Piece(node, "user", [*map(text_block, said), *images], place=PiecePlace.QUEUED)
+    place = PiecePlace.BESIDE if images else PiecePlace.ASIDE
+    return Piece(node, "user", [*(text_block(wrapped(part)) for part in said), *images], place=place)
+
+
+def _queued_images(body: dict[str, Any]) -> list[Block]:
+    prompt = body.get("prompt")
+    blocks = prompt if isinstance(prompt, list) else []
+    return [block for block in blocks if isinstance(block, dict) and block.get("type") in ("image", "document")]
 
 
 def _own_words(node: int, *, as_system: bool) -> Piece | Omission:

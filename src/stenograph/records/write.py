@@ -200,6 +200,9 @@ def queued_body(
     mode, origin = (
         ("task-notification", {"kind": NOTIFICATION, "producer": "session-task"}) if run_id else ("prompt", HUMAN_ORIGIN)
     )
+    if isinstance(content, list):
+        # Here words come first (2.1.325).
+        content = sorted(content, key=lambda block: block.get("type") != "text")
     body: Json = {
         "type": "queued_command",
         "prompt": content,
@@ -217,7 +220,10 @@ def attachment_members(body: Json, rendered: Sequence[str], *, role: str = "syst
     """`rendered`: the words as they are sent, with their tags; `role`: in which role, to models that take both (rule 37)."""
     members: Json = {"attachment": body, "type": "attachment"}
     if rendered:
-        members |= {"rendered": [{"content": text} for text in rendered], "renderedRole": role}
+        members["rendered"] = [{"content": text} for text in rendered]
+    if rendered or body["type"] == "queued_command":
+        # Also of a prompt with images, whose words are not stored apart (2.1.325).
+        members["renderedRole"] = role
     return members
 
 

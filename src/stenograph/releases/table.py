@@ -264,6 +264,12 @@ _MESSAGES = (
         Since("2.1.268", True, "unknown_attachment_with_rendered_text"),
     ),
     _row(
+        "sends_queued_images",
+        "the images of a prompt that was queued are sent beside its words",
+        "rule 37",
+        Since("2.1.45"),
+    ),
+    _row(
         "reads_rendered_role",
         "the line says in which role those are sent, and whether beside a tool's result",
         "rule 37",

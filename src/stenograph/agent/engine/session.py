@@ -340,7 +340,7 @@ class Agent:
             )
             self._shared.emit(events.ModelChanged(model=model))
 
-    async def run(self, prompts: AsyncIterator[Prompt]) -> AsyncIterator[Event]:
+    async def run(self, prompts: AsyncIterator[Prompt | UserPrompt]) -> AsyncIterator[Event]:
         """Answer prompts until there are no more. May be called once."""
         stream = self.subscribe()
         reader = asyncio.create_task(self._read(prompts))
@@ -366,7 +366,7 @@ class Agent:
                 self._recorder.close()
                 self._feed.close()
 
-    async def _read(self, prompts: AsyncIterator[Prompt]) -> None:
+    async def _read(self, prompts: AsyncIterator[Prompt | UserPrompt]) -> None:
         try:
             async for prompt in prompts:
                 self.inbox.put(prompt if isinstance(prompt, UserPrompt) else UserPrompt(content=prompt))
@@ -491,9 +491,9 @@ class Agent:
             self._recorder.queue("remove", item.text)
 
     def _can_join(self, prompt: UserPrompt) -> bool:
-        """Whether a prompt goes into a turn under way: no command, and words only, which every client reads back."""
+        """Whether a prompt goes into a turn under way: no command. 2.0 has no line for images among its results."""
         is_words = isinstance(prompt.content, str) or all(block.get("type") == "text" for block in prompt.content)
-        return is_words and self.commands.find(prompt.content) is None
+        return (is_words or not self._recorder.envelope.is_old) and self.commands.find(prompt.content) is None
 
     def _control(self, control: Control) -> None:
         match control.kind:

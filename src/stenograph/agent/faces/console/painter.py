@@ -480,4 +480,6 @@ def words_of(prompt: Any) -> str:
         return prompt
     texts = [str(block.get("text", "")) for block in prompt if block.get("type") == "text"]
     images = sum(block.get("type") == "image" for block in prompt)
-    return "\n".join([*texts, *([f"[{count_of(images, 'image')}]"] if images else [])])
+    # A pasted one is named in the text.
+    unnamed = images - sum(text.count("[Image #") for text in texts)
+    return "\n".join([*texts, *([f"[{count_of(unnamed, 'image')}]"] if unnamed > 0 else [])])
