@@ -12,7 +12,7 @@ from tests.homes import CWD, PROJECT, assistant, recorded_home, session_id, user
 from stenograph.analysis import UsageBy, UsageScope, usage_table
 from stenograph.index import open_store, sync_usage
 from stenograph.pricing import Tariff
-from stenograph.testing.lines import encode, text
+from stenograph.testing.lines import beside, encode, text
 
 
 def _by_type(home: Path) -> dict[str, int]:
@@ -62,7 +62,7 @@ def test_a_subagent_within_the_sessions_own_file_has_the_type_of_the_call_with_i
 
 def test_a_subagent_of_which_only_progress_is_left_has_the_type_of_the_call_it_belongs_to(tmp_path: Path) -> None:
     said = _answer("msg_2", isSidechain=True)
-    progress = {"type": "agent_progress", "agentId": "a1", "message": {"type": "assistant", "message": said["message"]}}
+    progress = {"type": "agent_progress", "agentId": "a1", "message": beside("assistant", message=said["message"])}
     line = {"type": "progress", "data": progress, "parentToolUseID": "toolu_1", "toolUseID": "agent_msg_2", "cwd": CWD}
     lines = [user("Look around"), _answer("msg_1", _task("Explore", "Read")), line, _result(), _answer("msg_3")]
     write_session(tmp_path, session_id(1), _chained(lines))
