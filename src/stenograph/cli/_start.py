@@ -6,7 +6,10 @@ the program does this, never the library.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
@@ -18,15 +21,41 @@ def import_libraries() -> None:
     """Import click and msgspec without what they import in vain."""
     for name in _LATER:
         sys.modules.setdefault(name, _Later(name))
-    # msgspec takes the standard library's annotations where this is missing. They are the same since Python 3.11, and whether
-    # it is there depends on what else is installed.
-    is_hidden = sys.modules.setdefault("typing_extensions", None) is None  # type: ignore[arg-type]
-    try:
+    # msgspec takes the standard library's annotations where `typing_extensions` is missing. They are the same since Python 3.11,
+    # and whether it is there depends on what else is installed.
+    with contextlib.ExitStack() as hidden:
+        for name, stand_in in (("typing_extensions", None), *_stand_ins()):
+            if name not in sys.modules:
+                sys.modules[name] = stand_in  # type: ignore[assignment]
+                hidden.callback(sys.modules.pop, name)
+        import pathlib  # noqa: F401
+
         import click  # noqa: F401
         import msgspec  # noqa: F401
-    finally:
-        if is_hidden:
-            del sys.modules["typing_extensions"]
+
+
+def _stand_ins() -> Iterator[tuple[str, ModuleType]]:
+    """What libraries want of modules that take long to import; once they have it, the real modules can be imported.
+
+    click asks for translations of its messages, of which it has none, and looks for their files each time. uuid asks which system
+    this is, and pathlib how to make a URL of a path.
+    """
+    yield "gettext", _module("gettext", gettext=str, ngettext=lambda one, several, number: one if number == 1 else several)
+    yield "urllib.parse", _module("urllib.parse", quote_from_bytes=_quote_from_bytes)
+    if hasattr(os, "uname"):
+        yield "platform", _module("platform", system=lambda: os.uname().sysname)
+
+
+def _module(name: str, **members: Any) -> ModuleType:
+    module = ModuleType(name)
+    module.__dict__.update(members)
+    return module
+
+
+def _quote_from_bytes(path: bytes) -> str:
+    from urllib.parse import quote_from_bytes
+
+    return quote_from_bytes(path)
 
 
 class _Later(ModuleType):

@@ -9,7 +9,6 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from stenograph.disk import project_folder_name
 from stenograph.index.kinds import TextKind
 
 
@@ -64,6 +63,8 @@ def conditions_of(narrowed: Filter) -> tuple[str, list[object]]:
         names = msgspec.json.encode(sorted(narrowed.sessions)).decode()
         add("sessions.name IN (SELECT value FROM json_each(?))", names)
     if narrowed.project is not None:
+        from stenograph.disk import project_folder_name
+
         # A worktree is part of its repository, and a session that was moved is where it is now.
         add(
             "(instr(lower(sessions.project), lower(?)) > 0 OR instr(lower(sessions.repository), lower(?)) > 0"
