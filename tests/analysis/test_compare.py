@@ -12,6 +12,7 @@ from stenograph.analysis import compare
 from stenograph.sessions.loading import load_file
 from stenograph.testing.lines import text
 from stenograph.turns import Session
+from stenograph.views import RenderOptions, comparison_page, render_comparison
 
 RECORDED = Path(__file__).parent.parent / "fixtures" / "recorded"
 
@@ -77,3 +78,39 @@ def test_files_that_only_one_side_touched_are_named() -> None:
     assert {Path(path).name for path in found.first.only_files} == {"frost.md", "2025-11-herons.md", "2026-01-frost.md"}
     assert found.common_files == ()
     assert compare(one, one).common_files == ()
+
+
+def _edit(directory: str, number: int) -> Session:
+    """One prompt, and one file written in the session's own directory."""
+    path = f"{directory}/src/app.py"
+    use = {"type": "tool_use", "id": "toolu_1", "name": "Write", "input": {"file_path": path, "content": f"a = {number}\n"}}
+    done = [{"type": "tool_result", "tool_use_id": "toolu_1", "content": f"File created successfully at: {path}"}]
+    ids = [f"{number}-{place}" for place in range(3)]
+    records = [
+        user("Write it", uuid=ids[0], parentUuid=None, cwd=directory),
+        assistant(use, uuid=ids[1], parentUuid=ids[0], cwd=directory),
+        user(done, uuid=ids[2], parentUuid=ids[1], cwd=directory, toolUseResult={"type": "create", "filePath": path}),
+    ]
+    return load_file(write_session(Path(directory).parent / "home", session_id(number), records))
+
+
+def test_a_file_in_two_worktrees_is_one_file(tmp_path: Path) -> None:
+    found = compare(_edit(f"{tmp_path}/app", 1), _edit(f"{tmp_path}/app-fix", 2))
+    assert found.common_files == ("src/app.py",)
+    assert found.first.only_files == found.second.only_files == ()
+    assert found.parting == "answer"
+
+
+def test_the_same_work_in_two_worktrees_is_the_same(tmp_path: Path) -> None:
+    one, other = _edit(f"{tmp_path}/app", 1), _edit(f"{tmp_path}/app-fix", 1)
+    assert compare(one, other).parting == "same"
+    assert compare(other, one).parting == "same"
+
+
+def test_a_report_of_a_background_task_is_not_shown_as_a_prompt(tmp_path: Path) -> None:
+    report = "<task-notification>\n<task-id>b1</task-id>\n<summary>Tests passed</summary>\n</task-notification>"
+    one, other = _session(tmp_path, 1, ("A", "1")), _session(tmp_path, 2, ("A", "1"), (report, "Fine."))
+    page = comparison_page(compare(one, other), (one, 1), (other, 1))
+    shown = "\n".join(render_comparison(page, RenderOptions()))
+    assert "2 done a background task reported: Tests passed" in shown
+    assert "<task-notification>" not in shown

@@ -102,15 +102,25 @@ def test_sessions_are_kept_with_every_search_once_that_is_configured(home: Path)
 
 def test_the_overview_warns_about_sessions_that_are_deleted_soon(home: Path) -> None:
     page = asked("--home", home)
-    assert (page["expiring"], page["expiring_days"]) == (2, 7)
-    assert "\n! Claude Code will delete 2 sessions within 7 days\n  try: " in run("--home", home).stdout
+    assert (page["expiring"], page["expiring_days"], page["overdue"]) == (2, 7, 1)
+    told = "Claude Code will delete 2 sessions: 1 the next time it starts, the others within 7 days"
+    assert f"\n! {told}\n  try: " in run("--home", home).stdout
+    assert f"\n! {told}\n  try: " in run("archive", "--home", home).stdout
     run("archive", "keep", "--home", home)
     assert "will delete" not in run("--home", home).stdout
 
 
+@pytest.mark.parametrize(
+    ("days", "told"), [(300, "delete 1 session the next time it starts\n"), (28, "delete 1 session within 7 days\n")]
+)
+def test_a_deletion_that_is_long_overdue_is_not_announced_for_the_next_days(days: int, told: str, tmp_path: Path) -> None:
+    write_session(tmp_path, session_id(1), turns(3), modified=time.time() - days * DAY)
+    assert told in run("--home", tmp_path).stdout
+
+
 def test_doctor_warns_about_sessions_that_are_deleted_soon(home: Path) -> None:
     (warning,) = asked("doctor", "--home", home)["warnings"]
-    assert warning["detail"].startswith("Claude Code will delete 2 sessions within 7 days")
+    assert warning["detail"].startswith("Claude Code will delete 2 sessions: 1 the next time")
     assert "archive keep" in warning["fix"]
     run("archive", "keep", "--home", home)
     assert asked("doctor", "--home", home)["warnings"] == []

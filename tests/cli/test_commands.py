@@ -152,6 +152,10 @@ def test_doctor_counts_and_names_problems_with_their_cure(home: Path) -> None:
     assert "Delete the link" in done.stdout
 
 
+def test_doctor_says_what_looks_into_the_sessions_themselves(home: Path) -> None:
+    assert f"damage and drift in sessions: {PROGRAM} --home {home} check" in run("doctor", "--home", home).stdout
+
+
 def test_doctor_runs_no_client(tmp_path: Path) -> None:
     client = tmp_path / "claude"
     client.write_text(f"#!/bin/sh\ntouch {tmp_path}/was-run\n")

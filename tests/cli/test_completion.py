@@ -102,3 +102,8 @@ def test_bash_gets_words_that_need_no_quotes(home: Path, tmp_path: Path) -> None
     )
     done = subprocess.run(["bash", "-c", program], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == (f"{ONE}\n", "")
+
+
+@pytest.mark.parametrize(("shell", "offered"), [("zsh", "Rewrite the parser"), ("fish", f"plain,{ONE}\tRewrite the parser")])
+def test_shells_that_can_show_titles_get_them(shell: str, offered: str, home: Path) -> None:
+    assert offered in complete("steno", "show", "aaaa", home=home, shell=shell)

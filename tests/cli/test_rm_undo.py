@@ -80,7 +80,7 @@ def test_a_file_changed_since_is_refused_in_one_line(home: Path) -> None:
     before = contents(home)
     done = run("undo", "--apply", "--home", home)
     assert_one_clear_line(done, 3)
-    assert "--entry 1 --to" in done.stderr
+    assert f" --home {home} undo --entry 1 --to" in done.stderr
     assert contents(home) == before
 
 
@@ -129,7 +129,7 @@ def test_undo_never_says_that_an_undo_is_to_be_undone_first(tmp_path: Path) -> N
     done = run("undo", "--apply", "cccc", "--home", home)
     assert_one_clear_line(done, 3)
     assert "has changed since edit 1" in done.stderr
-    assert "--entry 1 --to" in done.stderr
+    assert f" --home {home} undo --entry 1 --to" in done.stderr
     assert done.stderr == before.stderr
     assert path.read_bytes() == renamed
 
@@ -199,7 +199,7 @@ def test_an_option_of_another_command_is_answered_with_what_is_meant(words: tupl
 def test_hints_name_the_program_as_it_was_called(home: Path) -> None:
     done = run("show", "no-such-session", "--home", home)
     assert_one_clear_line(done)
-    assert "-m stenograph ls --all\n" in done.stderr
+    assert f"-m stenograph --home {home} ls --all\n" in done.stderr
     assert "try: steno " not in done.stderr
 
 

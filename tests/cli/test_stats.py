@@ -8,7 +8,11 @@ from pathlib import Path
 from click.testing import CliRunner, Result
 from tests.analysis.played import Played
 
+from stenograph.analysis import known_sessions, stats_of
 from stenograph.cli._group import steno
+from stenograph.index import open_store, sync_usage
+from stenograph.pricing import Tariff
+from stenograph.views import RenderOptions, render_stats, stats_page
 
 NAME = "11111111-2222-4333-8444-555555555555"
 
@@ -69,3 +73,31 @@ def test_nothing_to_avoid_is_said(tmp_path: Path) -> None:
     played.write(tmp_path / "home" / "projects" / "-p" / f"{NAME}.jsonl")
     assert _run(tmp_path / "home", "waste").stdout == "  Nothing avoidable found in 1 session\n"
     assert _run(tmp_path / "home", "stats", "--since", "2030-01-01").exit_code == 1
+
+
+def test_a_bar_shows_the_share_of_calls_that_failed(tmp_path: Path) -> None:
+    """One failure in ten was drawn as long as a tool that always fails, where it was the most."""
+    played = Played()
+    played.prompt("Go")
+    for number in range(10):
+        (ran,) = played.call("Run", ("Bash", {"command": "make"}))
+        played.result(ran, "done", is_error=not number)
+    played.write(tmp_path / "projects" / "-p" / f"{NAME}.jsonl")
+    store = open_store(None)
+    sync_usage(store, [tmp_path])
+    page = stats_page(stats_of(known_sessions(store, [tmp_path], Tariff())))
+    (line,) = [line for line in render_stats(page, RenderOptions(width=80)) if line.split()[:1] == ["Bash"]]
+    assert line.split()[2] == "10%"
+    assert line.count("━") == 1
+
+
+def test_usage_and_stats_say_which_sessions_they_count(tmp_path: Path) -> None:
+    """A list hides short sessions: it has fewer."""
+    played = Played()
+    played.prompt("Short")
+    played.call("Done")
+    played.write(tmp_path / "projects" / "-p" / f"{NAME}.jsonl")
+    assert json.loads(_run(tmp_path, "ls", "--json").stdout)["hidden"] == {"short": 1}
+    assert json.loads(_run(tmp_path, "usage", "--json").stdout)["total"]["sessions"] == 1
+    for command in ("usage", "stats"):
+        assert "essions: all with calls, also those that `steno ls` hides" in _run(tmp_path, command).stdout

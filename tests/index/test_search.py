@@ -328,3 +328,15 @@ def test_matches_are_highlighted_as_words() -> None:
     assert highlight("Redis, not redistribute", parse_query("redis")) == ((0, 5),)
     assert highlight("call get_user_name()", parse_query("getUserName")) == ((5, 18),)
     assert highlight("Ein Café", parse_query("cafe")) == ((4, 8),)
+
+
+def test_reports_of_background_tasks_are_notes_without_tags(tmp_path: Path) -> None:
+    report = "<task-notification>\n<task-id>b1</task-id>\n<summary>Quokka tests passed</summary>\n</task-notification>"
+    queued = {"type": "queued_command", "prompt": report.replace("Quokka", "Wombat"), "commandMode": "task-notification"}
+    lines = [user("u1", "Start it"), user("u2", report), {"type": "attachment", "uuid": "u3", "attachment": queued}]
+    _make(tmp_path, 1, lines)
+    store = _indexed(tmp_path)
+    for word in ("quokka", "wombat"):
+        (hit,) = search(store, parse_query(word)).hits
+        found = [(line.kind, " ".join(line.text.split())) for line in hit.lines]
+        assert found == [(TextKind.NOTE, f"b1 {word.capitalize()} tests passed")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import time
 from pathlib import Path
@@ -65,6 +66,11 @@ def test_pages_of_every_recorded_and_of_public_sessions_have_no_error(browser: A
     sessions = make_home(tmp_path / "claude", list(files.values()))
     with served(tmp_path / "claude") as server, tab(browser, server) as seen:
         visit(seen, [name for name, path in sessions.items() if path.stat().st_size])
+
+
+def test_the_health_page_says_what_looks_at_the_setup() -> None:
+    with served(DEMO) as server:
+        assert re.search("Setup, config and tracing: <code>[^<]* doctor</code>", server.ask("/health").text)
 
 
 _CHECKED = (

@@ -9,7 +9,7 @@ from stenograph._exports import lazy_exports
 if TYPE_CHECKING:
     from stenograph.analysis.blame import Blame, LineWriter, blame_file
     from stenograph.analysis.changes import REASONS, FileChange, changed_files, matching_lines
-    from stenograph.analysis.comparing import Comparison, Side, compare
+    from stenograph.analysis.comparing import Comparison, Side, compare, renames
     from stenograph.analysis.context import (
         PARTS,
         Resident,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "blame": "Blame LineWriter blame_file",
     "changes": "REASONS FileChange changed_files matching_lines",
-    "comparing": "Comparison Side compare",
+    "comparing": "Comparison Side compare renames",
     "context": "PARTS Resident context_of prompt_images shape_of standing_notes tools_found",
     "costs": "SessionSpent call_spent session_spent sum_spent",
     "inventory": "FileInventory Inventory RecordCounts take_inventory",
@@ -79,6 +79,7 @@ __all__ = [
     "prompt_images",
     "read_status_input",
     "reconcile_sessions",
+    "renames",
     "session_costs",
     "session_spent",
     "shape_of",

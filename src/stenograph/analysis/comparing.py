@@ -22,7 +22,7 @@ class Side(Struct, frozen=True):
     turns: tuple[Turn, ...]
     #: The turns behind the parting.
     rest: tuple[Turn, ...]
-    #: Files touched behind the parting only on this side.
+    #: Files touched behind the parting only on this side, from the session's directory where they are in it.
     only_files: tuple[str, ...]
 
 
@@ -42,7 +42,7 @@ def compare(
     """Compare two sessions by their current branches, or by the given turns."""
     one = tuple(first.turns if first_turns is None else first_turns)
     other = tuple(second.turns if second_turns is None else second_turns)
-    rename = _renames(second, first)
+    rename = renames(second, first)
     shared = 0
     for left, right in zip(one, other, strict=False):
         if not same(left, right, rename):
@@ -76,17 +76,23 @@ def _done(call: ApiCall, rename: Mask) -> list[tuple[str, object, str]]:
     return [(tool.name, mask_json(tool.input, rename), rename(tool.result)) for tool in call.tool_calls]
 
 
-def _renames(session: Session, original: Session) -> Mask:
-    """What a clone renews in content, put back: the way to the session's directory, and its subagents."""
+def renames(session: Session, original: Session) -> Mask:
+    """What differs in content without meaning anything, put back as the original says it: what a clone renews (the way to the
+    session's files, and its subagents), and the directory it works in, which is another one in another worktree."""
     theirs = {run.tool_use_id: run.agent_id for run in original.agents if run.tool_use_id}
     names = {
         _directory(session): _directory(original),
         **{run.agent_id: theirs[run.tool_use_id] for run in session.agents if run.tool_use_id in theirs},
     }
     changed = {new: old for new, old in names.items() if new and new != old}
+    patterns = [re.escape(name) for name in sorted(changed, key=len, reverse=True)]
+    here, there = session.cwd, original.cwd
+    if here and there and here != there and here != "/":
+        changed[here] = there
+        patterns.append(rf"{re.escape(here)}(?![\w.-])")
     if not changed:
         return as_is
-    pattern = re.compile("|".join(map(re.escape, sorted(changed, key=len, reverse=True))))
+    pattern = re.compile("|".join(patterns))
 
     def rename(text: str, _name: str = "", /) -> str:
         return pattern.sub(lambda found: changed[found[0]], text)
@@ -109,4 +115,9 @@ def _parting(rest: tuple[Turn, ...], other: tuple[Turn, ...]) -> str:
 def _files(session: Session, turns: tuple[Turn, ...]) -> dict[str, None]:
     from stenograph.analysis.changes import changed_files
 
-    return {file.path: None for file in changed_files(session, turns)}
+    return {_within(file.path, session.cwd): None for file in changed_files(session, turns)}
+
+
+def _within(path: str, directory: str | None) -> str:
+    """From the session's directory: two worktrees have the same file at different places."""
+    return path.removeprefix(f"{directory.rstrip('/')}/") if directory and directory != "/" else path

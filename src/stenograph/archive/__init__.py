@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         Retention,
         expiring_sessions,
         kept_states,
+        overdue,
         retention_of,
         unkept,
     )
@@ -52,7 +53,7 @@ _MODULES = {
     "kept": "KeptFile KeptSession KeptStore KeptTotals open_kept",
     "live": "refuse_open",
     "restoring": "RestorePlan find_kept kept_title open_kept_to_restore plan_restore restore_session restore_to",
-    "retention": "SOON ExpiringSession Retention expiring_sessions kept_states retention_of unkept",
+    "retention": "SOON ExpiringSession Retention expiring_sessions kept_states overdue retention_of unkept",
     "schedule": "Timer crontab_line has_keep_hook install_timer plan_keep_hook plan_keep_hook_removal plan_timer uninstall_timer",
     "settings": "as_before make_change",
 }
@@ -93,6 +94,7 @@ __all__ = [
     "make_change",
     "open_kept",
     "open_kept_to_restore",
+    "overdue",
     "plan_keep_hook",
     "plan_keep_hook_removal",
     "plan_removal",

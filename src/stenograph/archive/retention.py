@@ -104,5 +104,11 @@ def _is_as_kept(file: SessionFile, kept: KeptFile | None) -> bool:
     return kept is not None and (kept.size, kept.mtime_ns) == (file.size, file.mtime_ns)
 
 
+def overdue(sessions: Sequence[ExpiringSession], now: datetime | None = None) -> list[ExpiringSession]:
+    """Those whose time is over: clients delete them when one starts."""
+    now = now or datetime.now(UTC)
+    return [each for each in sessions if each.deleted <= now]
+
+
 def unkept(sessions: Sequence[ExpiringSession]) -> list[ExpiringSession]:
     return [each for each in sessions if not each.is_kept]

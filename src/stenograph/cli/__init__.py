@@ -123,10 +123,13 @@ def _clause(sentence: str) -> str:
 def _with_program(hint: str) -> str:
     """The library does not know what the program was called by."""
     from stenograph.cli._group import steno
+    from stenograph.cli._settings import given_options
 
     if (named := steno.named) is not None:
         return re.sub(r"(^|: )steno ([a-z-].*)", lambda found: found[1] + named(found[2].split()), hint)
-    return re.sub(r"(^|: )steno (?=[a-z-])", rf"\1{steno.program} ", hint)
+    # A command of the library's names none of the options of this run.
+    hint = re.sub(r"(^|: )steno (?=[a-z])", lambda found: f"{found[1]}{given_options(steno.program)} ", hint)
+    return re.sub(r"(^|: )steno (?=-)", rf"\1{steno.program} ", hint)
 
 
 def _fail(what: str, *, why: str | Iterable[str] = "", hint: str = "", code: int = FAILED) -> int:

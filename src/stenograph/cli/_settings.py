@@ -7,7 +7,7 @@ command's name: `steno --demo ls` and `steno ls --demo` are the same.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,6 +18,8 @@ from stenograph.config import Config, read_config, usual_config_file, wants_colo
 from stenograph.errors import ConfigError, UsageError
 
 _KEY = "stenograph.cli.options"
+#: What was given last: an error that ends a run has no context to ask.
+_LAST: dict[str, Any] = {}
 DEMO_IS_READ_ONLY = "the demo is read-only"
 _COPY_DEMO = "steno demo --copy DIR, then --home DIR"
 F = TypeVar("F", bound=Callable[..., Any])
@@ -97,6 +99,8 @@ def _keep(ctx: click.Context, parameter: click.Parameter, value: Any) -> Any:
         options = ctx.meta.setdefault(_KEY, {})  # `meta` is shared by the group and its command
         # Those before and after the command's name add up.
         options[parameter.name] = (*options.get(parameter.name, ()), *value) if isinstance(value, tuple) else value
+        _LAST.clear()
+        _LAST.update(options)
     return value
 
 
@@ -198,15 +202,23 @@ def again(ctx: click.Context, *words: str) -> str:
     """A command line that a user can paste: this program with the homes, demo and config file of this run, and these words."""
     if (named := getattr(ctx.find_root().command, "named", None)) is not None:
         return str(named(words))
-    options: dict[str, Any] = ctx.meta.get(_KEY, {})
+    return _command(ctx.find_root().info_name or "steno", ctx.meta.get(_KEY, {}), words)
+
+
+def given_options(program: str) -> str:
+    """The beginning of such a command line for who has no context: the program with the options of the last run."""
+    return _command(program, _LAST, ())
+
+
+def _command(program: str, options: Mapping[str, Any], words: Sequence[str]) -> str:
+    from stenograph.views import quoted
+
     given = ["--demo"] if options.get("demo") else []
     for home in options.get("home", ()):
         given += ["--home", str(home)]
     if "config" in options:
         given += ["--config", str(options["config"])]
-    from stenograph.views import quoted
-
-    return " ".join([ctx.find_root().info_name or "steno", *(quoted(word) for word in (*given, *words))])
+    return " ".join([program, *(quoted(word) for word in (*given, *words))])
 
 
 def is_demo(settings: Settings, path: Path | None = None) -> bool:

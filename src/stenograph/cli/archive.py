@@ -61,12 +61,13 @@ def archive(ctx: click.Context, expiring: str | None, reveal: bool, as_json: boo
     if expiring is not None:
         _list_expiring(ctx, settings, expiring, reveal=reveal, as_json=as_json)
         return
-    from stenograph.archive import SOON, Archive, default_archive_folder, expiring_sessions, retention_of, unkept
+    from stenograph.archive import SOON, Archive, default_archive_folder, expiring_sessions, overdue, retention_of, unkept
     from stenograph.views import archive_page, render_archive
 
     folder = default_archive_folder(os.environ)
     kept, totals = _kept(folder)
     edits = Archive(folder)
+    soon = unkept(expiring_sessions(folder, settings.homes))
     page = archive_page(
         folder,
         totals,
@@ -75,7 +76,8 @@ def archive(ctx: click.Context, expiring: str | None, reveal: bool, as_json: boo
         automatic=settings.config.archive.keep,
         installed=_installed(settings),
         retention=[retention_of(home) for home in settings.homes],
-        expiring=len(unkept(expiring_sessions(folder, settings.homes))),
+        expiring=len(soon),
+        overdue=len(overdue(soon)),
         within=SOON,
     )
     echo_page(page, render_archive, render_options(ctx), as_json=as_json)

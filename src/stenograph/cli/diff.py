@@ -57,7 +57,7 @@ def diff(
     """
     from functools import partial
 
-    from stenograph.analysis import compare
+    from stenograph.analysis import compare, renames
     from stenograph.views import comparison_page, mask_page, render_comparison, render_unified, turn_pages
 
     if branches and second is not None:
@@ -77,7 +77,9 @@ def diff(
     page = mask_page(comparison_page(found, (one[0], one[2]), (other[0], other[2])), mask)
     render = render_comparison
     if unified and not as_json:
-        as_read = [[mask_page(turn, mask) for turn in turn_pages(side.rest)] for side in (found.first, found.second)]
+        # The second as the first would say it: another worktree is no difference.
+        alike = [mask_page(turn, renames(other[0], one[0])) for turn in turn_pages(found.second.rest)]
+        as_read = [[mask_page(turn, mask) for turn in side] for side in (turn_pages(found.first.rest), alike)]
         render = partial(render_unified, first=as_read[0], second=as_read[1])
     echo_page(page, render, render_options(ctx, width), as_json=as_json, pager=pager)
     if strict and found.parting != "same":

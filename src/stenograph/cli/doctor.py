@@ -64,11 +64,10 @@ def doctor(ctx: click.Context, strict: bool, report: bool, as_json: bool) -> Non
 def _expiring(settings: Settings, keep: str) -> list[ProblemPage]:
     """What Claude Code deletes within a week and the archive does not keep."""
     from stenograph.cli.ls import expiring_soon
-    from stenograph.views import count_of
+    from stenograph.views import will_delete
 
-    soon, within = expiring_soon(settings)
-    detail = f"Claude Code will delete {count_of(soon, 'session')} within {within} days"
-    return [problem("expiring", detail, f"To keep them: {keep}")] if soon else []
+    soon, within, late = expiring_soon(settings)
+    return [problem("expiring", will_delete(soon, late, within), f"To keep them: {keep}")] if soon else []
 
 
 def _diagnose(settings: Settings, wrong: ConfigProblem | None, named: Path | None, warnings: list[ProblemPage]) -> DoctorPage:

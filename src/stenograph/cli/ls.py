@@ -234,15 +234,15 @@ def _spending(ctx: click.Context, store: IndexStore | None, paths: list[Path]) -
     return _costs(ctx, store, paths[:OVERVIEW_ROWS]), usage_table(store, scope, Tariff(), by=UsageBy.DAY)
 
 
-def expiring_soon(settings: Settings) -> tuple[int, int]:
-    """How many sessions Claude Code deletes soon that the archive does not keep, and within how many days."""
-    from stenograph.archive import SOON, default_archive_folder, expiring_sessions, unkept
+def expiring_soon(settings: Settings) -> tuple[int, int, int]:
+    """How many sessions Claude Code deletes soon that the archive does not keep, within how many days, how many are overdue."""
+    from stenograph.archive import SOON, default_archive_folder, expiring_sessions, overdue, unkept
 
     try:
         found = unkept(expiring_sessions(default_archive_folder(os.environ), settings.homes))
     except StenographError:
-        return 0, SOON.days
-    return len(found), SOON.days
+        return 0, SOON.days, 0
+    return len(found), SOON.days, len(overdue(found))
 
 
 def overview(ctx: click.Context, settings: Settings, *, reveal: bool, as_json: bool) -> None:
@@ -260,8 +260,8 @@ def overview(ctx: click.Context, settings: Settings, *, reveal: bool, as_json: b
             cache=None if store is None else known_glances(store, settings.homes),
         )
     costs, days = _spending(ctx, store, [info.path for info in listing.sessions if info.hidden is None])
-    soon, within = (0, 0) if settings.demo else expiring_soon(settings)
-    found = overview_page(listing, settings.homes, costs, days, expiring=soon, expiring_days=within)
+    soon, within, late = (0, 0, 0) if settings.demo else expiring_soon(settings)
+    found = overview_page(listing, settings.homes, costs, days, expiring=soon, expiring_days=within, overdue=late)
     page = mask_page(found, make_mask(reveal)[0])
     is_closed = any(finding.code.startswith("unreadable") for finding in page.findings)
     if not page.sessions and (settings.explicit or is_closed):

@@ -6,11 +6,15 @@ and reminders count as notes, which search ranks last.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from stenograph.index.kinds import TextKind
 from stenograph.inputs import HUMAN, Input, InputKind
+from stenograph.records import (
+    NOTIFICATION as NOTIFICATION_MODE,
+)
 from stenograph.records import (
     AgentNameRecord,
     AiTitleRecord,
@@ -32,6 +36,7 @@ from stenograph.records import (
 )
 from stenograph.redact import mask_json
 
+_TAGS = re.compile(r"</?[a-z-]+>")
 _TYPED = HUMAN | {InputKind.COMMAND, InputKind.BASH}
 _TITLES: dict[type[Record], str] = {
     SummaryRecord: "summary",
@@ -52,7 +57,9 @@ def texts_of(record: Record, understood: Input | None) -> list[tuple[TextKind, s
     if isinstance(record, AttachmentRecord):
         attachment = record.attachment
         if isinstance(attachment, QueuedCommandAttachment):
-            return [(TextKind.PROMPT, "\n".join(_strings(attachment.prompt)))]
+            is_note = attachment.commandMode == NOTIFICATION_MODE
+            said = "\n".join(_strings(attachment.prompt))
+            return [(TextKind.NOTE, _untagged(said)) if is_note else (TextKind.PROMPT, said)]
         if attachment:
             return [(TextKind.NOTE, "\n".join(_strings(rebuild(attachment))))]
     elif name := _TITLES.get(type(record)):
@@ -98,14 +105,21 @@ def _answer_texts(content: Any) -> list[tuple[TextKind, str]]:
 
 
 def _user_texts(record: UserRecord, understood: Input | None) -> list[tuple[TextKind, str]]:
-    """Whole, with the client's tags: what is typed and what is wrapped around it can both be searched."""
+    """Whole, with the client's tags around commands: what is typed and what is wrapped around it can both be searched."""
     if understood is None:
         return []
     found = [(TextKind.OUTPUT, text_of(result.content)) for result in understood.results]
     is_typed = understood.kind in _TYPED or bool(understood.results and understood.text)
     if text := text_of(record.content):
+        if understood.kind is InputKind.NOTIFICATION:
+            text = _untagged(text)
         found.append((TextKind.PROMPT if is_typed else TextKind.NOTE, text))
     return found
+
+
+def _untagged(notification: str) -> str:
+    """What a background task reported, without the client's tags around each part: nobody searches for these."""
+    return _TAGS.sub(" ", notification).strip()
 
 
 def _strings(value: Any) -> Iterator[str]:

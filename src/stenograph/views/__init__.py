@@ -173,6 +173,7 @@ if TYPE_CHECKING:
         thousands,
         when,
         width,
+        will_delete,
         wrap,
     )
     from stenograph.views.tools import ToolFacts, tool_part, tool_title
@@ -252,7 +253,7 @@ _MODULES = {
     "terminal.usage": "render_reconciliation render_usage usage_csv",
     "text": (
         "count_of cut dollars duration fine_money harmless local_time money one_line plain quoted short_model short_path"
-        " table thousands when width wrap"
+        " table thousands when width will_delete wrap"
     ),
     "tools": "ToolFacts tool_part tool_title",
 }
@@ -486,6 +487,7 @@ __all__ = [
     "waste_page",
     "when",
     "width",
+    "will_delete",
     "wrap",
 ]
 

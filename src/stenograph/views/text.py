@@ -258,6 +258,16 @@ def day(moment: datetime, now: datetime) -> str:
     return "today" if days <= 0 else "yesterday" if days == 1 else "earlier"
 
 
+def will_delete(sessions: int, overdue: int, days: int) -> str:
+    """What Claude Code deletes soon; `overdue` of these have been due already."""
+    count = f"Claude Code will delete {count_of(sessions, 'session')}"
+    if not overdue:
+        return f"{count} within {days} days"
+    if overdue >= sessions:
+        return f"{count} the next time it starts"
+    return f"{count}: {overdue:,} the next time it starts, the others within {days} days"
+
+
 _CENT = 10_000
 
 

@@ -145,18 +145,19 @@ class HomeQuestions(Shelf):
             )
         )
 
-    def expiring(self) -> frozenset[Path]:
-        """Sessions as last listed that Claude Code deletes soon and that are not archived as they are."""
-        from stenograph.archive import expiring_sessions
+    def expiring(self) -> dict[Path, bool]:
+        """Sessions as last listed that Claude Code deletes soon and that are not archived as they are; whether it is overdue."""
+        from stenograph.archive import expiring_sessions, overdue, unkept
 
         if self._is_demo:
-            return frozenset()
+            return {}
         found = expiring_sessions(self._archive_folder, self.homes, files=self._lists.files)
-        return frozenset(each.file.path for each in found if not each.is_kept)
+        late = {each.file.path for each in overdue(found)}
+        return {each.file.path: each.file.path in late for each in unkept(found)}
 
     def kept(self) -> ArchivePage:
         """What the archive has, and what Claude Code deletes soon. Raises UnreadableError."""
-        from stenograph.archive import SOON, Archive, expiring_sessions, open_kept, retention_of, unkept
+        from stenograph.archive import SOON, Archive, expiring_sessions, open_kept, overdue, retention_of, unkept
         from stenograph.views import archive_page
 
         store = open_kept(self._archive_folder)
@@ -166,6 +167,7 @@ class HomeQuestions(Shelf):
             if store:
                 store.close()
         edits = Archive(self._archive_folder)
+        soon = [] if self._is_demo else unkept(expiring_sessions(self._archive_folder, self.homes))
         return archive_page(
             self._archive_folder,
             totals,
@@ -174,7 +176,8 @@ class HomeQuestions(Shelf):
             automatic=self.config.archive.keep,
             installed=(),
             retention=[] if self._is_demo else [retention_of(home) for home in self.homes],
-            expiring=0 if self._is_demo else len(unkept(expiring_sessions(self._archive_folder, self.homes))),
+            expiring=len(soon),
+            overdue=len(overdue(soon)),
             within=SOON,
         )
 

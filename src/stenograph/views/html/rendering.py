@@ -18,7 +18,19 @@ from stenograph.views.html.context import PageContext
 from stenograph.views.html.markup import markdown_html, text_html, with_secrets
 from stenograph.views.pages.files import FilePage
 from stenograph.views.pages.timeline import AgentSteps, TimelinePage, ToolStep
-from stenograph.views.text import count_of, duration, harmless, money, one_line, quoted, short_model, short_path, size, thousands
+from stenograph.views.text import (
+    count_of,
+    duration,
+    harmless,
+    money,
+    one_line,
+    quoted,
+    short_model,
+    short_path,
+    size,
+    thousands,
+    will_delete,
+)
 
 #: Steps of one turn of a subagent that are drawn at once.
 _MOST_NESTED = 120
@@ -361,6 +373,7 @@ def _environment() -> Environment:
         "moment": long_moment,
         "money": money,
         "cost": cost,
+        "will_delete": will_delete,
         "name_of": name_of,
         "part_classes": charts.PART_CLASSES,
         "part_names": charts.PART_NAMES,

@@ -61,6 +61,8 @@ class ArchivePage(Document, frozen=True, tag="archive/1"):
     expiring: int
     """Sessions that Claude Code will delete within a week and whose current state is not kept."""
     expiring_days: int
+    overdue: int
+    """Those of them that Claude Code deletes the next time it starts."""
 
 
 class ExpiringRow(Page, frozen=True):
@@ -142,6 +144,7 @@ def archive_page(
     installed: Sequence[Path],
     retention: Sequence[Retention],
     expiring: int,
+    overdue: int,
     within: timedelta,
 ) -> ArchivePage:
     """`edited`: numbers of edits and originals, and the bytes that they take."""
@@ -162,6 +165,7 @@ def archive_page(
         retention=tuple(RetentionPage(str(each.home), each.days, each.is_set) for each in retention),
         expiring=expiring,
         expiring_days=within.days,
+        overdue=overdue,
     )
 
 

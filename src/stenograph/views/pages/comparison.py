@@ -22,7 +22,7 @@ class SidePage(Page, frozen=True):
     turns: tuple[TurnDetail, ...]
     """From where they diverge."""
     only_files: tuple[str, ...]
-    """Files read or changed in those turns, but not in the other's."""
+    """Files read or changed in those turns, but not in the other's; relative to the session's directory if they are in it."""
 
 
 class ComparisonPage(Document, frozen=True, tag="comparison/1"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -106,6 +106,8 @@ class ViewerHomePage(Document, frozen=True, tag="home/1"):
     expiring: int
     """Sessions that Claude Code deletes within `expiring_days`; 0 if it deletes none."""
     expiring_days: int
+    overdue: int
+    """Those of them that Claude Code deletes the next time it starts."""
     findings: tuple[FindingPage, ...]
 
 
@@ -117,14 +119,16 @@ def home_page(
     drawn: Callable[[Sequence[SessionInfo]], Mapping[Path, Drawn]] = lambda _: {},
     costs: Callable[[Sequence[Path]], Mapping[Path, Spent]] = lambda _: {},
     live: Callable[[Sequence[SessionInfo]], Iterable[LivePage]] = lambda _: (),
-    expiring: Collection[Path] = (),
+    expiring: Mapping[Path, bool] | None = None,
     expiring_days: int = 7,
     now: datetime | None = None,
 ) -> ViewerHomePage:
-    """The page of all sessions of a listing; `expiring` are those that Claude Code deletes soon and that are not archived.
+    """The page of all sessions of a listing; `expiring` are those that Claude Code deletes soon and that are not
+    archived, with whether they are overdue.
 
     `counted` counts the turns of those on the page; `drawn` and `costs` say what the index knows of them.
     """
+    expiring = expiring or {}
     now = now or datetime.now(UTC)
     shown = [info for info in listing.sessions if info.hidden is None]
 
@@ -153,6 +157,7 @@ def home_page(
         live=tuple(live(running[:4])) if page == 1 and not query.hidden else (),
         expiring=sum(map(expires, shown)),
         expiring_days=expiring_days,
+        overdue=sum(expiring.get(info.path, False) for info in shown),
         findings=finding_pages(listing.findings),
     )
 

@@ -211,6 +211,8 @@ class OverviewPage(Document, frozen=True, tag="overview/1"):
     expiring: int
     """Sessions that Claude Code deletes within `expiring_days` and that the archive does not keep."""
     expiring_days: int
+    overdue: int
+    """Those of them that Claude Code deletes the next time it starts."""
     has_last: bool
     """Whether `last` selects one of them. Empty files and files that clients do not list never count."""
     findings: tuple[FindingPage, ...]
@@ -225,6 +227,7 @@ def overview_page(
     *,
     expiring: int = 0,
     expiring_days: int = 7,
+    overdue: int = 0,
 ) -> OverviewPage:
     """`costs` of the newest sessions by their paths and `days` of the last 30 days, where the index knows them."""
     from stenograph.sessions import with_turns
@@ -251,6 +254,7 @@ def overview_page(
         size=sum(info.size for info in listing.sessions),
         expiring=expiring,
         expiring_days=expiring_days,
+        overdue=overdue,
         has_last=any(info.hidden not in ("empty", "name", "sidechain") for info in listing.sessions),
         findings=finding_pages(listing.findings),
     )

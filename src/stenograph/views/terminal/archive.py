@@ -15,7 +15,20 @@ from stenograph.views.pages.archive import (
 )
 from stenograph.views.pages.restore import RestorePage
 from stenograph.views.terminal.options import BOLD, COMMAND, DIM, GREEN, RED, RenderOptions
-from stenograph.views.text import count_of, cut, cut_start, local_time, plain, short_id, short_path, size, table, when, wrap
+from stenograph.views.text import (
+    count_of,
+    cut,
+    cut_start,
+    local_time,
+    plain,
+    short_id,
+    short_path,
+    size,
+    table,
+    when,
+    will_delete,
+    wrap,
+)
 
 
 def render_archive(page: ArchivePage, options: RenderOptions) -> Iterator[str]:
@@ -50,9 +63,11 @@ def render_archive(page: ArchivePage, options: RenderOptions) -> Iterator[str]:
         yield f"  {options.paint(label.ljust(_LABEL), DIM)}  {first}"
         yield from (f"  {' ' * _LABEL}  {line}" for line in more)
     if page.expiring:
-        deletes = f"Claude Code will delete {count_of(page.expiring, 'session')} within {page.expiring_days} days"
+        deletes = will_delete(page.expiring, page.overdue, page.expiring_days)
         yield ""
-        yield f"{options.mark('care')}{deletes}"
+        first, *more = wrap(deletes, None if options.width is None else options.width - 2)
+        yield options.mark("care") + first
+        yield from (f"  {line}" for line in more)
         yield f"  try: {options.paint(options.command('archive', 'keep'), *COMMAND)}"
 
 

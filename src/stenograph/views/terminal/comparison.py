@@ -9,8 +9,10 @@ from itertools import zip_longest
 
 from msgspec.structs import replace
 
+from stenograph.inputs import InputKind
 from stenograph.views.pages.comparison import ComparisonPage
 from stenograph.views.pages.transcript import TurnPage
+from stenograph.views.pages.turn_parts import notification_note
 from stenograph.views.pages.turns import TurnDetail
 from stenograph.views.terminal.options import BOLD, DIM, RenderOptions
 from stenograph.views.terminal.transcript import render_parts, render_patch
@@ -59,7 +61,9 @@ def _cell(turn: TurnDetail | None) -> list[str]:
         return []
     tools = Counter(tool.name for call in turn.calls for tool in call.tool_calls)
     done = ", ".join(f"{name} ×{number}" if number > 1 else name for name, number in tools.items())
-    lines = [f"{turn.number} {turn.status} > {one_line(turn.prompt)}"]
+    is_note = turn.kind == InputKind.NOTIFICATION.value
+    asked = notification_note(turn.prompt).line if is_note else f"> {one_line(turn.prompt)}"
+    lines = [f"{turn.number} {turn.status} {one_line(asked)}"]
     if done:
         lines.append(f"  • {one_line(done)}")
     if turn.answer:

@@ -48,6 +48,8 @@ def render_doctor(page: DoctorPage, options: RenderOptions) -> Iterator[str]:
         first, *more = wrap(plain(value), None if room is None else max(20, room - columns - 2))
         yield f"{options.mark(mark)}{options.paint(name.ljust(columns), *QUIET)}  {first}"
         yield from (f"  {' ' * columns}  {line}" for line in more)
+    yield ""
+    yield f"  {options.paint('damage and drift in sessions:', *QUIET)} {options.command('check')}"
 
 
 def _columns(options: RenderOptions) -> int | None:

@@ -32,6 +32,7 @@ from stenograph.views.text import (
     table,
     when,
     width,
+    will_delete,
     wrap,
 )
 
@@ -310,9 +311,11 @@ def render_overview(page: OverviewPage, options: RenderOptions, *, demo: bool = 
         yield ""
         yield f"  {'  '.join(parts)}"
     if page.expiring:
-        deletes = f"Claude Code will delete {count_of(page.expiring, 'session')} within {page.expiring_days} days"
+        deletes = will_delete(page.expiring, page.overdue, page.expiring_days)
         yield ""
-        yield f"{options.mark('care')}{deletes}"
+        first, *more = wrap(deletes, None if options.width is None else options.width - 2)
+        yield options.mark("care") + first
+        yield from (f"  {line}" for line in more)
         yield f"  try: {options.paint(options.command('archive', 'keep'), *COMMAND)}"
     yield ""
     yield from _next_commands(page, options)

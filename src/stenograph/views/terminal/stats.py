@@ -65,8 +65,11 @@ def render_stats(page: StatsPage, options: RenderOptions) -> Iterator[str]:
         rows.append([statuses[place] if place < len(statuses) else ("", ""), lost[place] if place < len(lost) else ("", "")])
     yield from _columns(rows, options)
     yield ""
-    lists = "the turns behind a figure: --list rebuilt, --list failed:Bash, …"
-    yield from (options.paint(f"{_INDENT}{line}", DIM) for line in wrap(lists, _room(options)))
+    notes = (
+        "sessions: all with calls, also those that `steno ls` hides",
+        "the turns behind a figure: --list rebuilt, --list failed:Bash, …",
+    )
+    yield from (options.paint(f"{_INDENT}{line}", DIM) for note in notes for line in wrap(note, _room(options)))
 
 
 def _total(page: StatsPage | WastePage) -> str:
@@ -101,13 +104,12 @@ def _tools(page: StatsPage, options: RenderOptions) -> Iterator[str]:
     shown = page.tools[:_TOOLS] if options.width is not None else page.tools
     rest = page.tools[len(shown) :]
     rows = [["Tools", "calls", "failed", "", "slowest"]]
-    most = max((tool.failed / tool.calls for tool in shown if tool.calls), default=0.0)
     longest = max((width(duration(tool.slowest.ms or 0)) for tool in shown if tool.slowest), default=0)
     for tool in shown:
         share = tool.failed / tool.calls if tool.calls else 0.0
         waited = tool.slowest.ms if tool.slowest else None
         slowest = f"{duration(waited):>{longest}}  {_where(tool.slowest, options)}" if tool.slowest and waited else ""
-        drawn = bar(round(share * 1000), round(most * 1000), _BAR) if (options.width or 0) >= _LEAST_FOR_BARS else ""
+        drawn = bar(round(share * 1000), 1000, _BAR) if (options.width or 0) >= _LEAST_FOR_BARS else ""
         rows.append([plain(tool.name), f"{tool.calls:,}", _percent(share), drawn, slowest])
     if rest:
         calls, failed = sum(tool.calls for tool in rest), sum(tool.failed for tool in rest)

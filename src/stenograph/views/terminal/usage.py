@@ -223,6 +223,8 @@ def _notes(page: UsagePage) -> Iterator[str]:
             f"Claude Code's own figure: equal to the cent in {page.client_equal:,} of"
             f" {count_of(page.client_sessions, 'session')} (--reconcile)."
         )
+    if page.total.sessions:
+        yield "Sessions: all with calls, also those that `steno ls` hides."
     if page.unpriced_models:
         yield f"No price: {', '.join(plain(model) for model in page.unpriced_models[:_FEW])}. Set one with --prices."
     if page.total.estimated_output:
