@@ -2,9 +2,9 @@
 
 The standard form takes about ten minutes on two cores. `STENO_BENCH_MB` is the size of the generated home (500),
 `STENO_BENCH_BIG_MB` that of the one large session (1000), and `STENO_BENCH_GROWTH` the sizes for growth in MB, with commas
-(100,500,1000); `STENO_BENCH_GROWTH=100,500,1000,2500,5000` measures up to 5 GB, in another ten minutes. The curve is drawn into
-`build/index-growth.svg`. Peers are stopped after ten minutes (`STENO_BENCH_PATIENCE`, in seconds); those that take longest come
-last.
+(100,500,1000); `STENO_BENCH_GROWTH=100,500,1000,2500,5000` measures up to 5 GB, in a few minutes more. The curve is drawn into
+`build/index-growth.svg`. `STENO_BENCH_ONLY=growth` measures nothing else. Peers are stopped after ten minutes
+(`STENO_BENCH_PATIENCE`, in seconds); those that take longest come last.
 
 Of claude-code-log only a server can search, of fast-resume a command can, but it has no tool output: only agentsview's search is
 compared in time. How often the session that is meant comes first is compared for all of them, with queries on which nothing was
@@ -50,6 +50,10 @@ class Contender(NamedTuple):
 
 
 def measure() -> Iterator[Figure]:
+    growth = [int(each) for each in os.environ.get("STENO_BENCH_GROWTH", "100,500,1000").split(",") if each]
+    if os.environ.get("STENO_BENCH_ONLY") == "growth":
+        yield from _growth(growth)
+        return
     size = int(os.environ.get("STENO_BENCH_MB", "500"))
     with tempfile.TemporaryDirectory(dir=os.environ.get("STENO_BENCH_TMP")) as scratch:
         user = Path(scratch) / "user"
@@ -68,7 +72,7 @@ def measure() -> Iterator[Figure]:
                 shutil.copyfile(path, target)
             yield from _beside_peers(user, "public corpus", CORPUS_WORD, expected_sessions(names))
     yield from _turn_of_a_large_session(int(os.environ.get("STENO_BENCH_BIG_MB", "1000")))
-    yield from _growth([int(each) for each in os.environ.get("STENO_BENCH_GROWTH", "100,500,1000").split(",") if each])
+    yield from _growth(growth)
 
 
 def _beside_peers(user: Path, what: str, word: str, queries: Sequence[Expected] = ()) -> Iterator[Figure]:
@@ -151,37 +155,59 @@ _MADE = 500
 
 
 def _growth(sizes: Sequence[int]) -> Iterator[Figure]:
-    """The first index and a warm search by size, as a picture and in words, and what a byte costs more in the largest home."""
-    first: dict[int, float] = {}
+    """The first index and a warm search by size, as a picture and in words, and what a byte costs more in the largest home.
+
+    One home that grows: of each size there are all files of the smaller one.
+    """
+    wall: dict[int, float] = {}
+    cpu: dict[int, float] = {}
     warm: dict[int, float] = {}
-    for size in sizes:
-        with tempfile.TemporaryDirectory(dir=os.environ.get("STENO_BENCH_TMP")) as scratch:
-            user = Path(scratch)
-            _make_large_home(user / ".claude", size)
-            first[size] = _run(_steno("search", WORD, "--json"), user).wall
+    with tempfile.TemporaryDirectory(dir=os.environ.get("STENO_BENCH_TMP")) as scratch:
+        user = Path(scratch) / "user"
+        files = _growing_files(Path(scratch) / "made", user / ".claude", max(sizes, default=0))
+        made = 0
+        for size in sorted(sizes):
+            while made < size * _MB and (length := next(files, 0)):
+                made += length
+            shutil.rmtree(user / "data", ignore_errors=True)
+            first = _run(_steno("search", WORD, "--json"), user)
+            wall[size], cpu[size] = first.wall, first.cpu
             warm[size] = min(_run(_steno("search", WORD, "--json"), user).wall for _ in range(ROUNDS))
-            print(f"       {size:>6,} MB  {first[size]:7.1f} s  search {warm[size] * 1000:.0f} ms", flush=True)
-    if len(first) > 1:
-        picture = draw_growth(ROOT / "build" / "index-growth.svg", first, warm)
+            store = next((user / "data" / "stenograph").glob("index-*.sqlite")).stat().st_size
+            print(
+                f"       {size:>6,} MB  {first.wall:7.1f} s  {first.cpu:6.1f} s of CPU  {first.memory:4.0f} MB"
+                f"  store {store / made:.0%}  search {warm[size] * 1000:.0f} ms",
+                flush=True,
+            )
+    if len(wall) > 1:
+        picture = draw_growth(ROOT / "build" / "index-growth.svg", wall, warm)
         print(f"       drawn into {picture.relative_to(ROOT)}", flush=True)
-        pace = {size: seconds / size for size, seconds in first.items()}
+        pace = {size: seconds / size for size, seconds in cpu.items()}
         yield Figure(
-            "cost per byte of the largest home beside the smallest", pace[max(pace)] / pace[min(pace)], "", 1.5, "at most"
+            "CPU time per byte of the largest home beside the smallest", pace[max(pace)] / pace[min(pace)], "", 1.5, "at most"
         )
 
 
-def _make_large_home(home: Path, size: int) -> None:
-    make_home(home, size=min(size, _MADE) * _MB)
-    made = sorted(path for path in home.rglob("*") if path.is_file())
-    for copy in range(1, max(1, round(size / _MADE))):
+def _growing_files(made: Path, home: Path, size: int) -> Iterator[int]:
+    """Add sessions to a home, one project directory after the other; yields how many bytes came."""
+    make_home(made, size=min(size, _MADE) * _MB)
+    projects = made / "projects"
+    by_session: dict[str, list[Path]] = {}
+    for path in sorted(path for path in projects.rglob("*") if path.is_file()):
+        by_session.setdefault("/".join(path.relative_to(projects).parts[:2]).removesuffix(".jsonl"), []).append(path)
+    for copy in range(max(1, round(size / _MADE))):
         tag = b"%x" % copy
-        for path in made:
-            project, *rest = path.relative_to(home / "projects").parts
-            target = home / "projects" / f"{project}-{copy}" / Path(*rest)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            # Other ids: these are other conversations.
-            data = path.read_bytes().replace(b'"msg_', b'"msg_' + tag).replace(b'uuid":"', b'uuid":"' + tag)
-            target.write_bytes(data.replace(b'Uuid":"', b'Uuid":"' + tag))
+        for files in by_session.values():
+            for path in files:
+                project, *rest = path.relative_to(projects).parts
+                target = home / "projects" / (f"{project}-{copy}" if copy else project) / Path(*rest)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                if copy:  # other ids: these are other conversations
+                    data = path.read_bytes().replace(b'"msg_', b'"msg_' + tag).replace(b'uuid":"', b'uuid":"' + tag)
+                    target.write_bytes(data.replace(b'Uuid":"', b'Uuid":"' + tag))
+                else:
+                    target.hardlink_to(path)
+            yield sum(path.stat().st_size for path in files)
 
 
 def _steno(*words: str) -> list[str]:

@@ -302,25 +302,32 @@ def test_a_full_disk_leaves_the_store_as_it_was(home: Path, session: Path, tmp_p
     assert rows_of(store) == before
 
 
-def test_files_read_by_other_processes_give_the_same_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # a test may run beside threads
+@pytest.mark.parametrize("is_copied", [True, False])
+def test_files_read_by_other_processes_give_the_same_rows(monkeypatch: pytest.MonkeyPatch, is_copied: bool) -> None:
     alone, store = open_store(None), open_store(None)
     sync(alone, [DEMO])
     monkeypatch.setattr("stenograph.index.workers.MUCH", 0)
     monkeypatch.setattr("stenograph.index.workers.can_read_beside", lambda: True)
+    monkeypatch.setattr("stenograph.index.workers._can_copy", lambda: is_copied)
     monkeypatch.setattr("stenograph.index.workers._HELD", 1)
     monkeypatch.setattr("stenograph.index.workers._cores", lambda: 2)
     assert sync(store, [DEMO]).pending == 0
     assert rows_of(store) == rows_of(alone)
 
 
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # a test may run beside threads
+@pytest.mark.parametrize("is_copied", [True, False])
 def test_where_other_processes_end_early_the_rest_is_read_here(
-    home: Path, session: Path, monkeypatch: pytest.MonkeyPatch
+    home: Path, session: Path, monkeypatch: pytest.MonkeyPatch, is_copied: bool
 ) -> None:
     for number in range(5):
         shutil.copy(session, session.with_name(f"{number}{OTHER[1:]}.jsonl"))
     monkeypatch.setattr("stenograph.index.workers.MUCH", 0)
     monkeypatch.setattr("stenograph.index.workers.can_read_beside", lambda: True)
+    monkeypatch.setattr("stenograph.index.workers._can_copy", lambda: is_copied)
     monkeypatch.setattr("stenograph.index.workers.sys.executable", shutil.which("true"))
+    monkeypatch.setattr("stenograph.index.worker.serve", lambda *_: None)
     store = open_store(None)
     assert sync(store, [home]).changed == 6
     assert_as_built_anew(store, home)

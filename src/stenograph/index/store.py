@@ -211,4 +211,6 @@ def discard_store(path: Path) -> None:
 def _connect(path: Path | None) -> sqlite3.Connection:
     connection = open_database(path, _TABLES, VERSION, is_trusted=False)
     connection.execute("PRAGMA temp_store = MEMORY")
+    # A first index writes most pages several times: they reach the database once in 100 MB, and when the store is closed.
+    connection.execute("PRAGMA wal_autocheckpoint = 25000")
     return connection

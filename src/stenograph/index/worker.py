@@ -16,7 +16,10 @@ from stenograph.index.workers import receive, send
 
 
 def main() -> None:
-    tasks, rows = sys.stdin.buffer, sys.stdout.buffer
+    serve(sys.stdin.buffer, sys.stdout.buffer)
+
+
+def serve(tasks: IO[bytes], rows: IO[bytes]) -> None:
     gc.disable()  # what is made of a line is gone with the next one
     while (task := receive(tasks)) is not None:
         _read(task, rows)

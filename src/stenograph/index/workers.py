@@ -5,13 +5,16 @@ A file's rows are handed over together, so that whoever writes them can end a tr
 
 from __future__ import annotations
 
+import io
 import os
 import pickle
 import selectors
+import signal
 import subprocess
 import sys
+import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import IO, Any
 
 from msgspec import Struct
@@ -55,11 +58,7 @@ def read_beside(tasks: Iterable[ReadTask]) -> Generator[FileReading, None, None]
         yield from _Workers(workers, iter(tasks)).readings()
     finally:
         for worker in workers:
-            worker.kill()
-            worker.wait()
-            for pipe in (worker.stdin, worker.stdout):
-                if pipe is not None:
-                    pipe.close()
+            worker.end()
 
 
 def can_read_beside() -> bool:
@@ -78,34 +77,90 @@ def send(pipe: IO[bytes], value: object) -> None:
 def receive(pipe: IO[bytes]) -> Any:
     """The next value that was sent; None at the end."""
     head = _read(pipe, _LENGTH)
-    data = _read(pipe, int.from_bytes(head, "big")) if len(head) == _LENGTH else b""
+    data = _read(pipe, int.from_bytes(head, "big")) if head else b""
     return pickle.loads(data) if data else None
 
 
-def _read(pipe: IO[bytes], size: int) -> bytes:
-    pieces = []
-    while size and (piece := pipe.read(size)):
-        pieces.append(piece)
-        size -= len(piece)
-    return b"".join(pieces) if not size else b""
+def _read(pipe: IO[bytes], size: int) -> bytes | bytearray:
+    """So many bytes; none where fewer come."""
+    data = bytearray(size)
+    rest = memoryview(data)
+    while rest and (count := pipe.readinto(rest)):  # type: ignore[attr-defined]
+        rest = rest[count:]
+    return b"" if rest else data
 
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _start(count: int) -> Iterator[subprocess.Popen[bytes]]:
-    command = [sys.executable, "-m", "stenograph.index.worker"]
+class _Process(Struct):
+    """Another process that reads files: a copy of this one where that is safe, for it has imported everything already."""
+
+    id: int
+    tasks: IO[bytes]
+    rows: IO[bytes]
+    #: Where it was not copied.
+    started: subprocess.Popen[bytes] | None = None
+
+    def end(self) -> None:
+        self.tasks.close()
+        self.rows.close()
+        if self.started is not None:
+            self.started.kill()
+            self.started.wait()
+        else:
+            os.kill(self.id, signal.SIGKILL)
+            os.waitpid(self.id, 0)
+
+
+def _start(count: int) -> Iterator[_Process]:
+    begin = _copy if _can_copy() else _run
+    started: list[_Process] = []
     for _ in range(count):
         try:
-            # Without buffers: what waits in one would not be seen by a selector.
-            worker = subprocess.Popen(
-                command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-            )
+            process = begin(started)
         except OSError:
             return
-        _widen(worker.stdout)
-        yield worker
+        _widen(process.rows)
+        started.append(process)
+        yield process
+
+
+def _can_copy() -> bool:
+    """Whether this process can be copied: a lock that another thread holds would stay locked forever in the copy."""
+    return sys.platform == "linux" and threading.active_count() == 1
+
+
+def _run(_: Sequence[_Process]) -> _Process:
+    command = [sys.executable, "-m", "stenograph.index.worker"]
+    # Without buffers: what waits in one would not be seen by a selector.
+    run = subprocess.Popen(command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    assert run.stdin is not None
+    assert run.stdout is not None
+    return _Process(run.pid, run.stdin, run.stdout, run)
+
+
+def _copy(others: Sequence[_Process]) -> _Process:
+    from stenograph import sessions, turns  # noqa: F401 - so that no copy has to import them
+    from stenograph.index.worker import serve
+
+    tasks, rows = os.pipe(), os.pipe()
+    child = os.fork()
+    if child:
+        os.close(tasks[0])
+        os.close(rows[1])
+        return _Process(child, io.FileIO(tasks[1], "wb"), io.FileIO(rows[0], "rb"))
+    try:
+        # What only the other process may hold open: the end of a pipe is seen once all have closed it.
+        for other in others:
+            other.tasks.close()
+            other.rows.close()
+        os.close(tasks[1])
+        os.close(rows[0])
+        serve(io.FileIO(tasks[0], "rb"), io.FileIO(rows[1], "wb"))
+    finally:
+        os._exit(0)  # nothing of the other process is this one's to clean up
 
 
 def _widen(pipe: Any) -> None:
@@ -120,7 +175,7 @@ def _widen(pipe: Any) -> None:
 
 
 class _Worker(Struct):
-    process: subprocess.Popen[bytes]
+    process: _Process
     waiting: deque[ReadTask]
     #: Rows of the first task in `waiting` that came so far.
     rows: list[FileRows]
@@ -128,7 +183,7 @@ class _Worker(Struct):
 
 
 class _Workers:
-    def __init__(self, processes: list[subprocess.Popen[bytes]], tasks: Iterator[ReadTask]) -> None:
+    def __init__(self, processes: list[_Process], tasks: Iterator[ReadTask]) -> None:
         self._tasks = tasks
         self._workers = [_Worker(process, deque(), []) for process in processes]
 
@@ -136,12 +191,12 @@ class _Workers:
         left: list[ReadTask] = []
         with selectors.DefaultSelector() as selector:
             for worker in self._workers:
-                selector.register(_out(worker), selectors.EVENT_READ, worker)
+                selector.register(worker.process.rows, selectors.EVENT_READ, worker)
                 self._fill(worker)
             while any(worker.waiting for worker in self._workers):
                 for key, _ in selector.select():
                     worker = key.data
-                    value = receive(_out(worker))
+                    value = receive(worker.process.rows)
                     if value is None:  # it died: what it had is read here
                         selector.unregister(key.fileobj)
                         left += worker.waiting
@@ -168,7 +223,7 @@ class _Workers:
                 emit(each)
             found: Any = value
             while isinstance(found, FileRows) and found.end is None:
-                found = receive(_out(worker))
+                found = receive(worker.process.rows)
                 if found is None:
                     raise UnreadableError(f"cannot read {task.path}: the process that read it ended", path=task.path)
                 if isinstance(found, FileRows):
@@ -187,12 +242,6 @@ class _Workers:
         while len(worker.waiting) < _AHEAD and (task := next(self._tasks, None)) is not None:
             worker.waiting.append(task)
             try:
-                assert worker.process.stdin is not None
-                send(worker.process.stdin, task)
+                send(worker.process.tasks, task)
             except BrokenPipeError:
                 return  # its end is seen when it is read from
-
-
-def _out(worker: _Worker) -> IO[bytes]:
-    assert worker.process.stdout is not None
-    return worker.process.stdout
