@@ -15,7 +15,6 @@ from stenograph.agent.context.git import GitState
 from stenograph.agent.engine.options import AgentOptions, PermissionMode
 from stenograph.agent.permissions.configuring import configured
 from stenograph.agent.permissions.git_reading import is_plain_repository
-from stenograph.errors import UsageError
 
 HOOKS = {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}
 
@@ -153,9 +152,15 @@ def test_a_repository_inside_another_is_looked_at_by_nobody(tmp_path: Path) -> N
     assert not is_plain_repository(tmp_path, os.environ["PATH"])
 
 
-def test_settings_that_forbid_to_skip_questions_are_not_overruled(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("own", "expected"), [({}, "default"), ({"defaultMode": "acceptEdits"}, "acceptEdits")])
+def test_settings_that_forbid_to_skip_questions_are_not_overruled(tmp_path: Path, own: Any, expected: str) -> None:
+    """2.1.325 starts in the mode of its settings instead, or in the default mode, and exits with 0."""
     home = tmp_path / "home"
     home.mkdir()
-    (home / "settings.json").write_text(json.dumps({"permissions": {"disableBypassPermissionsMode": "disable"}}))
-    with pytest.raises(UsageError, match="bypassPermissions is disabled by settings"):
-        settle(tmp_path, {}, flag=json.dumps({"permissions": {"defaultMode": "bypassPermissions"}}))
+    (home / "settings.json").write_text(json.dumps({"permissions": {"disableBypassPermissionsMode": "disable", **own}}))
+    options = AgentOptions(
+        cwd=tmp_path, home=home, environ={"XDG_STATE_HOME": str(tmp_path)}, permission_mode=PermissionMode.BYPASS
+    )
+    made, lines = configured(options, has_mode=True)
+    assert made.permission_mode.value == expected
+    assert lines == [f"bypassPermissions is disabled by settings; the mode is {expected}"]

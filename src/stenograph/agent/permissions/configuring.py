@@ -45,9 +45,13 @@ def configured(
             f"this project is not trusted: {_listed(settings.withheld)} of its settings not used; add --trust-project to use them"
         )
     usable, bad = _usable(settings)
-    mode = options.permission_mode if has_mode or not settings.mode else PermissionMode(settings.mode)
-    if settings.forbids_bypass and mode is PermissionMode.BYPASS:
-        raise UsageError("bypassPermissions is disabled by settings")
+    asked = [options.permission_mode] if has_mode else []
+    modes = [*asked, *([PermissionMode(settings.mode)] if settings.mode else []), options.permission_mode]
+    if settings.forbids_bypass and modes[0] is PermissionMode.BYPASS:
+        # The next one that is set, or the default, as in 2.1.325.
+        modes = [*(mode for mode in modes if mode is not PermissionMode.BYPASS), PermissionMode.DEFAULT]
+        lines.append(f"bypassPermissions is disabled by settings; the mode is {modes[0].value}")
+    mode = modes[0]
     environ = {**options.environ, **settings.env}
     if settings.model:
         environ.setdefault("ANTHROPIC_MODEL", settings.model)
