@@ -141,6 +141,22 @@ def test_a_question_shows_the_change_and_mode_answers_settle_the_rest(tmp_path: 
 
 
 @pytest.mark.proof
+def test_tab_edits_the_rule_whatever_is_selected(tmp_path: Path) -> None:
+    steps = [say(tool("Bash", command="npm test", description="Test")), say(text("Tested."))]
+    with console(tmp_path, {"test": steps}) as (terminal, _):
+        terminal.submit(cue("test", "Test it."))
+        terminal.wait_for("▌ 1  Yes")
+        terminal.press("Tab")
+        terminal.wait_for("Rule to write")
+        terminal.press("C-u")
+        terminal.type("Bash(npm *)")
+        terminal.press("Enter")
+        terminal.wait_for("Tested.")
+    kept = json.loads((tmp_path / "work" / ".claude" / "settings.local.json").read_text(encoding="utf-8"))
+    assert kept["permissions"]["allow"] == ["Bash(npm *)"]
+
+
+@pytest.mark.proof
 def test_escape_denies_and_stops(tmp_path: Path) -> None:
     steps = [say(tool("Bash", command="touch made", description="Make it")), say(text("Never."))]
     with console(tmp_path, {"make": steps, "next": [say(text("Next answer."))]}) as (terminal, stage):
@@ -363,7 +379,7 @@ def test_questions_of_the_model_and_a_plan_are_answered_with_numbers(tmp_path: P
         enter(terminal, cue("ask", "Ask me."))
         terminal.wait_for("2  Blue")
         terminal.press("2")
-        terminal.wait_for("Chosen.")
+        assert "• Which color?\n> Blue\n" in terminal.wait_for("Chosen.")
         assert '"Which color?"="Blue"' in messages_of(stage.requests[-1])
         terminal.press("BTab", "BTab")
         terminal.wait_for("  plan  ")

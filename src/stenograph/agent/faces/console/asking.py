@@ -79,10 +79,14 @@ class PermissionMenu(Menu):
         return []
 
     def press(self, key: str) -> None:
-        if key == "tab" and self.selected is not None and _rule_in(self.selected.value):
-            self._leave("tab")
+        if key != "tab":
+            super().press(key)
             return
-        super().press(key)
+        # The rule of the choice, or the first one that there is.
+        places = [place for place, choice in enumerate(self._shown) if _rule_in(choice.value)]
+        if places and not self.answer.done():
+            self._selected = self._selected if self._selected in places else places[0]
+            self._leave("tab")
 
 
 async def approve(desk: Desk, question: PermissionQuestion) -> Approval:

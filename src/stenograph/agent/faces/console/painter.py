@@ -19,6 +19,7 @@ from stenograph.agent.engine.events import Event, Outcome
 from stenograph.agent.faces.console.look import Look
 from stenograph.agent.faces.console.markdown_stream import MarkdownStream
 from stenograph.agent.faces.console.tool_lines import (
+    answered_lines,
     asked_part,
     done_lines,
     done_part,
@@ -234,8 +235,9 @@ class Painter:
         ]
 
     def plan(self, text: str) -> None:
-        """A plan to be judged."""
-        self._say("plan", [self.look.paint("  Plan", 1, 33), "", *self._markdown(text)], spaced=True)
+        """A plan to be judged, under a heading if it has none."""
+        title = [] if text.lstrip().startswith("#") else [self.look.paint("  Plan", 1, 33), ""]
+        self._say("plan", [*title, *self._markdown(text)], spaced=True)
 
     def note(self, words: str) -> None:
         """Something beside the conversation."""
@@ -395,6 +397,8 @@ class Painter:
                 else heading(part, self.look, status="failed", facts=["denied by you"]),
                 *(f"    {piece}" for line in harmless(said).split("\n") for piece in wrap(line, self.look.prose - 2) if said),
             ]
+        elif event.tool == "AskUserQuestion" and not event.is_error:
+            lines = answered_lines(event.structured, self.look) or lines
         if event.tool in ("Edit", "Write", "MultiEdit", "NotebookEdit") and not event.is_error:
             self._finished_here += 1
         # What shows some of its output keeps a distance on both sides.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from stenograph.agent.faces.console.look import MODES
 from stenograph.agent.faces.console.panels import Menu, MenuChoice, TextLine
 from stenograph.errors import UsageError
-from stenograph.views import QUIET, count_of, cut, money, one_line, short_model, short_path, table, thousands, width, wrap
+from stenograph.views import QUIET, cut, money, one_line, short_model, short_path, table, thousands, width, wrap
 
 if TYPE_CHECKING:
     from stenograph.agent.engine.session import Agent
@@ -182,7 +182,7 @@ async def status(desk: Desk, _: str) -> None:
         ("mode", MODES[agent.policy.mode.value]),
         ("endpoint", address.host),
         ("memory", ", ".join(short_path(str(file.path)) for file in agent.shared.memory.files) or "none"),
-        ("tools", count_of(len(agent.shared.toolbox.names), "tool")),
+        ("tools", str(len(agent.shared.toolbox.names))),
     ]
     lines: list[str] = []
     for name, value in rows:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stenograph.agent.faces.console.look import Look
-from stenograph.views import BAD, CARE, GOOD, QUIET, count_of, cut, duration, harmless, one_line, short_path
+from stenograph.views import BAD, CARE, GOOD, QUIET, YOU, count_of, cut, duration, harmless, one_line, short_path, wrap
 
 if TYPE_CHECKING:
     from stenograph.agent.engine import events
@@ -96,6 +96,17 @@ def done_lines(part: ToolPart, look: Look, *, took: int = 0, status: str = "") -
     if is_folded:
         facts.append("ctrl-o")
     return [heading(part, look, status=status, facts=facts), *lines]
+
+
+def answered_lines(structured: object, look: Look) -> list[str]:
+    """The model's own questions, and what the person chose."""
+    answers = structured.get("answers") if isinstance(structured, dict) else None
+    lines: list[str] = []
+    for question, answer in answers.items() if isinstance(answers, dict) else ():
+        lines.append(look.row(one_line(str(question)), mark=mark_of("done", look)))
+        pieces = wrap(harmless(str(answer)), look.prose)
+        lines += [look.paint(f"{'  ' if number else '> '}{piece}", *YOU) for number, piece in enumerate(pieces)]
+    return lines
 
 
 def _count(text: str) -> int:
