@@ -98,19 +98,22 @@ clients and trace receivers.
 ### A record kind
 
 1. Add a class to `records/sidecars.py` and list it in `SIDECARS`. A record with a `uuid` and a parent gets its own module and a
-   row in `_KINDS` (`records/line.py`). A system subtype is a class with a row in `SUBTYPES` (`records/system.py`), an attachment
-   one in `records/attachments.py`, a structured tool result one in `_SHAPES` (`records/tool_results.py`).
+   row in `_KINDS` (`records/line.py`). Other classes have their own tables: system subtypes in `SUBTYPES`
+   (`records/system.py`), attachments in `records/attachments.py`, and structured tool results in `_SHAPES`
+   (`records/tool_results.py`).
 2. Export the class in `records/__init__.py`: in the imports for type checkers, in the row of its module in `_MODULES`, and in
    `__all__`. `tests/records/test_kinds.py` fails if it is not listed or not exported.
 3. Run `make record RELEASES=X`. It plays the scenarios of `lab/observatory` with release X and rebuilds the registry that
    `steno check` uses. If no scenario makes the client write the line, add one. `tests/records/test_line.py` fails for every
    recorded kind or field that no class describes.
-4. Add a line of it to the zoo, `tests/fixtures/zoo.jsonl`, by hand or with `scripts/make_zoo.py`, which writes the whole file
-   anew (see the README beside it). `tests/test_fixtures.py` fails for every kind that is not in it.
-5. If it holds words to search for, list it in `index/texts.py`. If it is about the whole session, as a title is, list it in
-   `surgery/cut.py`, or a clone that ends earlier drops it. To show it, add it to `sessions/glance.py` (`ls`) or
-   `views/pages/session.py` (`show`). In `surgery/changes.py`, list a kind that only helps the client in `_BOOKKEEPING`, so that
-   `steno edit` can drop it, and one of which only the last line counts in `_REPEATED`. No test reminds you of this step.
+4. Add a line of this kind to the zoo, `tests/fixtures/zoo.jsonl`, by hand or with `scripts/make_zoo.py`, which rewrites the whole
+   file (see the README next to it). `tests/test_fixtures.py` fails for every kind that is missing.
+5. Add the kind wherever it matters. No test reminds you of this step:
+   - `index/texts.py`, if it contains text to search
+   - `surgery/cut.py`, if it is about the whole session, like a title; otherwise a partial clone drops it
+   - `sessions/glance.py` or `views/pages/session.py`, if `steno ls` or `steno show` should display it
+   - `_BOOKKEEPING` in `surgery/changes.py`, if it serves only the client, so that `steno edit` can drop it; `_REPEATED`, if only
+     its last line counts
 
 Cloning needs no code: it replaces every UUID that is the value of a field (`surgery/ids.py`).
 
@@ -152,7 +155,7 @@ agent.inbox.put(UserPrompt(content="…"))
 ### A change in what a release does
 
 1. If the release is newer than `NEWEST` (`releases/numbers.py`), record it first: `make record RELEASES=X`. Then raise `NEWEST`.
-   The goldens of `tests/messages/golden.py` and `reminded.py` keep their releases. To replace one by X, ask it with
+   The goldens of `tests/messages/golden.py` and `reminded.py` stay at their releases. To replace one with X, run
    `scripts/ask_clients.py --release X` and `scripts/ask_attached.py --release X`.
 2. Add a row to `releases/table.py`. A row of `_MESSAGES` needs a field of the same name in `messages/habits.py`, and a row of
    `_READING` one in `graph/readings.py`. Read the others with `value_of(NAME, release)`.

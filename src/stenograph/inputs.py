@@ -1,4 +1,4 @@
-"""What a user record is: typed by a person, or put in by the client. Nothing else looks at the client's tags and markers.
+"""What a user record is: typed by a person, or added by the client. Nothing else looks at the client's tags and markers.
 
 String or array content decides nothing: strings are also commands, notifications and summaries, arrays are also prompts
 (docs/seeds.md). The first prompt, by which pickers name a session, follows the public SDK instead (claude-agent-sdk 0.2.182),

@@ -223,7 +223,7 @@ def named_session(
         raise
     if found.archived is not None:
         echo_note(
-            f"session {_short(found.file)} is in the archive; Claude Code has deleted it",
+            f"session {_short(found.file)} is only in the archive; its own file is gone",
             hint=again(ctx, "restore", found.file.session_id),
         )
     elif not is_shown and (found.how not in ("id", "path", "last") or (writes and found.how != "path")):

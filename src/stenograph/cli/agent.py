@@ -160,7 +160,9 @@ def _could_be_value(option: str, argument: str) -> bool:
 @click.option(
     *_RULES[:2], "allowed", multiple=True, metavar="RULES", help='Allow these tools: "Edit,Bash(git log:*)". Repeatable.'
 )
-@click.option(*_RULES[2:], "disallowed", multiple=True, metavar="RULES", help="Deny these tools. Overrides every other rule.")
+@click.option(
+    *_RULES[2:], "disallowed", multiple=True, metavar="RULES", help="Deny these tools. Overrides every other rule. Repeatable."
+)
 @click.option("--settings", "settings_flag", default="", metavar="FILE", help="Additional settings: a file or JSON.")
 @click.option(
     "--setting-sources",
@@ -211,9 +213,9 @@ def agent(ctx: click.Context, /, **given: Any) -> None:
     is not Anthropic's. The prompt is the argument, standard input, or both. Claude Code can resume the session, and steno can
     resume Claude Code's.
 
-    Without rules, the agent can only read files in this directory. For anything else, the console asks you; with -p, anything
-    not allowed is denied. Exits with 1 if the turn failed or reached a limit, and with 130 if interrupted. --json prints Claude
-    Code's result object.
+    Without rules, the agent can only read files in this directory, also with commands such as `git log`. For anything else,
+    the console asks you; with -p, it is denied. Exits with 1 if the turn failed or reached a limit, and with 130 if
+    interrupted. --json prints Claude Code's result object.
 
     \b
     Example:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 )
 @click.option("--baseline", type=click.Path(path_type=Path), metavar="FILE", help="Ignore findings listed in this baseline.")
 @click.option("--write-baseline", type=click.Path(path_type=Path), metavar="FILE", help="Write all findings to this baseline.")
-@click.option("--explain", is_flag=True, help="Say what each finding means, and list every file.")
+@click.option("--explain", is_flag=True, help="Explain each finding, and list every file.")
 @click.option(
     "--jobs", type=click.IntRange(min=1, max=64), metavar="N", help="Number of processes. [default: 2 for large checks]"
 )

@@ -41,7 +41,7 @@ _CALL_CHOICES = {"tools": "--tool", "errors": "--errors", "agents": "--agent", "
 @click.option(
     "--strip-thinking",
     type=click.Choice(["all", "refused"]),
-    help="Remove thinking: all, or only what the API rejects (refused).",
+    help="Remove all thinking, or only unsigned thinking, which the API rejects (refused).",
 )
 @click.option("--compress", is_flag=True, help="Replace the oldest turns with a digest.")
 @click.option("--keep-tool-calls", is_flag=True, help="With --compress: list all tool calls in the digest.")

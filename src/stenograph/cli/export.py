@@ -29,7 +29,7 @@ _SECONDS = 0.5
     "--format",
     "form",
     type=click.Choice(_FORMATS),
-    help="What to write. [default: by the extension of --output: .html, .md, .json or .zip; else md]",
+    help="What to write. [default: by the extension of --output: .html, .md, .json or .zip; otherwise md]",
 )
 @click.option(
     "-o",

@@ -23,8 +23,8 @@ from stenograph.cli._settings import shared_options, state_options
 def history(ctx: click.Context, file: str, only_changed: bool, reveal: bool, as_json: bool) -> None:
     """List the sessions that read or changed a file.
 
-    FILE is a path. The file does not have to exist anymore. A path that exists here is made absolute. Any other relative path
-    matches every path that ends with it, in any project. Only tool calls that name the file count, not shell commands.
+    FILE is a path. A path that exists here means exactly that file. Any other relative path matches every path that ends with
+    it, in any project, so the file does not have to exist anymore. Only tool calls that name the file count, not shell commands.
 
     \b
     Example:

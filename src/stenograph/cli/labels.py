@@ -24,7 +24,8 @@ def rename(ctx: click.Context, session: str, title: str | None, clear: bool, as_
     """Set or clear a session's title.
 
     Appends one line to the session file, as the SDK does. Claude Code prefers this title to any other. Fails while a client is
-    writing to the file. --clear deletes these lines, and the session gets its earlier title back. `steno undo` restores them.
+    writing to the file. --clear deletes such lines, and the session gets its earlier title back; `steno undo` restores the
+    lines.
 
     \b
     Example:

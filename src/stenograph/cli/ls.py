@@ -51,7 +51,9 @@ _SORTS = ("last", "started", "size", "turns", "title", "project")
 @click.option("--tag", metavar="TAG", help="Only sessions with this tag.")
 @click.option("--status", type=click.Choice([status.value for status in Status]), help="Only sessions with this status.")
 @click.option("--branch", metavar="NAME", help="Only sessions whose last git branch is this one.")
-@click.option("--sort", type=click.Choice(_SORTS), default="last", show_default=True, help="Newest, largest or A to Z first.")
+@click.option(
+    "--sort", type=click.Choice(_SORTS), default="last", show_default=True, help="Sort order: newest, largest or A to Z first."
+)
 @click.option(
     "--limit", "-n", type=click.IntRange(min=0), help=f"Maximum number of sessions; 0 for all. [default: {ListSettings().limit}]"
 )

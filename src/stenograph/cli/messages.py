@@ -26,8 +26,8 @@ _HINTS = {"--release": "use --as-of RELEASE"}
 def messages(ctx: click.Context, session: str, release: str, explaining: bool, losing: bool, reveal: bool, as_json: bool) -> None:
     """Show what a client would send on resume.
 
-    Prints the messages that come before the new prompt, as the --as-of release rebuilds them from the file. Reminders whose
-    text is not stored in the file are left out. Secrets are masked.
+    Prints the messages that come before the new prompt, as the --as-of release rebuilds them from the file. Reminders
+    that the file does not record are left out. Secrets are masked.
 
     \b
     Example:

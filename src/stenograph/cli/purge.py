@@ -23,8 +23,8 @@ def purge(ctx: click.Context, session: str, applying: bool, dry_run: bool, as_js
     """Delete a session for good.
 
     Deletes its files, everything in the archive that belongs to it, its tracing state, and the search index. Lists the turns
-    that were sent to trace receivers, and clones that contain copies of them. This cannot be undone. `steno rm` only moves a
-    session to the archive. Sessions that exist only in the archive can be purged by id.
+    that were sent to trace receivers, and clones, which keep their copies of the turns. This cannot be undone. `steno rm` only
+    moves a session to the archive. Sessions that exist only in the archive can be purged by id.
 
     Shows what would be deleted, then asks; without a terminal, only shows it.
 

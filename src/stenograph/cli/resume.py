@@ -23,8 +23,8 @@ from stenograph.errors import UsageError
 def resume(ctx: click.Context, session: str, arguments: tuple[str, ...], only_print: bool, as_json: bool) -> None:
     """Resume a session in Claude Code.
 
-    Claude Code finds a session only from its project directory, so steno starts `claude --resume` there. If the directory does
-    not exist on this machine, steno says so and prints the command. Session files are not changed.
+    Claude Code finds a session only from the directory the session ran in, so steno starts `claude --resume` there. If that
+    directory does not exist on this machine, steno says so and prints the command. Session files are not changed.
 
     \b
     Example:

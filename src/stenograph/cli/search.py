@@ -60,8 +60,8 @@ def search(
     """Search everything that was said and done.
 
     Finds sessions that contain all the words. With three or more words, most of them are enough. Searches prompts, answers,
-    thinking, tool calls, results, titles and branch names, of subagents too. In a terminal, without a query, opens a picker
-    that searches as you type.
+    thinking, tool calls, results, titles and branch names, including those of subagents. In a terminal, without a query, opens
+    a picker that searches as you type.
 
     Case and accents do not matter. Use quotes for a phrase, a trailing * for a prefix, and AND, OR, NOT and parentheses.
     `userName` also finds `user_name`.

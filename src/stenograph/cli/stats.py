@@ -90,7 +90,7 @@ def stats(
 
 @click.command(short_help="Find avoidable cost.")
 @click.argument("finding", required=False, type=click.IntRange(min=1), metavar="[N]")
-@click.option("--session", metavar="SESSION", help="Look at one session only.")
+@click.option("--session", metavar="SESSION", help="Only this session.")
 @_scope_options
 @pager_option
 @reveal_option
@@ -111,7 +111,7 @@ def waste(
     """Find avoidable cost.
 
     Lists what could have been avoided, most expensive first, and the edit, setting or habit that avoids it. Spending is
-    measured; savings are estimated. With a number, lists the turns behind that finding.
+    what `steno usage` shows for the same sessions; savings are estimated. With a number, lists the turns behind that finding.
 
     \b
     Example:

@@ -84,7 +84,8 @@ def install(
     Hooks of an older install are replaced. The next session reports its turns, and a worker sends them.
 
     Releases before 2.1.78 ignore a settings file that names an event they do not know. StopFailure and PostCompact are
-    therefore added only if the installed client and the newest session support them. Install again after an update.
+    therefore added only if the installed Claude Code, and the one that wrote the newest session, know them. Install again
+    after an update.
 
     \b
     Example:

@@ -41,8 +41,8 @@ def undo(
     """Undo an edit, byte for byte.
 
     Undoes the last edit of SESSION or, without one, the last edit of any session. Run it again to undo the one before. An undo
-    is an edit too: undo it by its number. Shows what would change, then asks; without a terminal, only shows it. Fails if a
-    file has changed since the edit. An interrupted edit is rolled back first.
+    is itself an edit: to redo, undo it by its number. Shows what would change, then asks; without a terminal, only shows it.
+    Fails if a file has changed since the edit. An interrupted edit is rolled back first.
 
     \b
     Example:

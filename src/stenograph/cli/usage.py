@@ -44,7 +44,7 @@ _MICRO = 1_000_000
 @click.option(
     "--tz", "zone_name", metavar="ZONE", help="Time zone of days and dates, such as Europe/Berlin. [default: the system's]"
 )
-@click.option("--breakdown", is_flag=True, help="Show each row by model too.")
+@click.option("--breakdown", is_flag=True, help="Split each row by model.")
 @click.option(
     "--prices", "prices_file", type=GivenPath(path_type=Path), metavar="FILE", help="Use the prices in this TOML file first."
 )

@@ -1,4 +1,4 @@
-"""Records -> one connected graph per family: parents, branches, what came before what; everything odd as a finding."""
+"""Records -> one connected graph per family: parents, branches, what came before what. Anything odd becomes a finding."""
 
 from stenograph.graph.build import NOWHERE, Graph, GraphFile, ancestors, build_graph, link_graph
 from stenograph.graph.chains import choose_leaf, current_chain, walk_chain

@@ -352,8 +352,8 @@ def list_sessions(
     for which it returns True. `sort` is a key of `SORTS`. `turns` counts the turns of the listed sessions, for at most half a
     second. With a `cache`, only files that changed since its last use are read. `also` adds sessions from elsewhere.
 
-    `limit` is the maximum number. The others are still counted, unless there are more than `MANY_FILES`: then reading stops as
-    soon as no older file can contain a newer record.
+    `limit` is the maximum number of sessions. The others are still counted, except in lists of more than `MANY_FILES` files that
+    are sorted by `last`: there, reading stops once no remaining file can have a newer record.
     """
     now = time.time() if now is None else now
     homes = as_homes(homes)

@@ -171,7 +171,7 @@ class AgentRun(Struct, frozen=True, dict=True):
     # Whether it is only the warm-up that 2.0.x leaves behind.
     is_warmup: bool = False
 
-    # The tool's input; agents of 2.0.42 to 2.0.55 do not repeat it in their file.
+    # The prompt in the tool's input; agents of 2.0.42 to 2.0.55 do not repeat it in their file.
     asked: str = ""
 
     def __repr__(self) -> str:
