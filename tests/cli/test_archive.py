@@ -155,6 +155,13 @@ def test_the_hook_is_installed_and_removed_without_a_trace(home: Path) -> None:
     assert asked("archive", "uninstall", "--home", home)["changed"] is False
 
 
+def test_the_hook_finds_the_home_from_any_directory(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(home.parent)
+    assert run("archive", "install", "--apply", "--home", home.name).returncode == 0
+    hooks = json.loads((home / "settings.json").read_text())["hooks"]
+    assert f" --home {home} archive keep" in hooks["Stop"][0]["hooks"][0]["command"]
+
+
 def test_the_hook_keeps_sessions_in_the_background(home: Path) -> None:
     run("archive", "install", "--apply", "--home", home)
     (command,) = {

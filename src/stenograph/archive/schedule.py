@@ -32,7 +32,7 @@ _UNIT = "stenograph-archive"
 
 def keep_command(homes: Sequence[Path] = ()) -> list[str]:
     """The words that keep all sessions, of these homes or of the usual ones."""
-    words = [sys.executable, "-I", "-m", "stenograph", *(word for home in homes for word in ("--home", str(home)))]
+    words = [sys.executable, "-I", "-m", "stenograph", *(word for home in homes for word in ("--home", str(home.absolute())))]
     words += ["archive", "keep", "--quiet"]
     if not sys.executable or not all(word.isprintable() for word in words):
         raise UsageError("the path of this Python cannot be written to settings", hint="install steno elsewhere")

@@ -63,7 +63,7 @@ class HitPage(Page, frozen=True):
     copies: tuple[str, ...]
     """Ids of other sessions with the same conversation: forks, clones and continuations."""
     archived: bool
-    """Claude Code has deleted it; the archive has it."""
+    """Only the archive still has it."""
 
 
 class FacetsPage(Page, frozen=True):

@@ -72,7 +72,7 @@ class SessionRow(Page, frozen=True):
     """Why lists hide it by default: `empty`, `name`, `warm-up`, `sidechain`, `print`, `sdk`, `short` or `unanswered`; null if
     they show it."""
     archived: bool
-    """Claude Code has deleted it; the archive has it."""
+    """Only the archive still has it."""
 
 
 class GroupPage(Page, frozen=True):

@@ -112,7 +112,7 @@ def _expiring_row(row: ExpiringRow, options: RenderOptions) -> dict[str, str]:
     now = options.now or datetime.now(UTC)
     shown = {
         "session": plain(row.id) if columns is None else cut(short_id(row.id), _ID_COLUMNS),
-        "deleted": local_time(row.deleted) if columns is None else "now" if row.deleted <= now else when(row.deleted, now),
+        "due": local_time(row.deleted) if columns is None else "now" if row.deleted <= now else when(row.deleted, now),
         "kept": "yes" if row.kept else "no",
         "size": size(row.size),
         "project": short_path(row.project) if columns is None else cut_start(short_path(row.project), _PROJECT_COLUMNS),
