@@ -100,4 +100,20 @@ def test_usage_and_stats_say_which_sessions_they_count(tmp_path: Path) -> None:
     assert json.loads(_run(tmp_path, "ls", "--json").stdout)["hidden"] == {"short": 1}
     assert json.loads(_run(tmp_path, "usage", "--json").stdout)["total"]["sessions"] == 1
     for command in ("usage", "stats"):
-        assert "essions: all with calls, also those that `steno ls` hides" in _run(tmp_path, command).stdout
+        assert "also those that `steno ls` hides" in _run(tmp_path, command).stdout
+
+
+def test_a_history_that_was_written_twice_has_its_tool_calls_once(tmp_path: Path) -> None:
+    played = Played()
+    played.prompt("Go")
+    (ran,) = played.call("Run", ("Bash", {"command": "make"}))
+    played.result(ran, "done")
+    path = tmp_path / "projects" / "-p" / f"{NAME}.jsonl"
+    played.write(path)
+    again = [json.loads(line) for line in path.read_text().splitlines()]
+    for line in again:
+        line["uuid"] = "9" + line["uuid"][1:]
+        line["parentUuid"] = "9" + line["parentUuid"][1:] if line["parentUuid"] else None
+    path.write_text(path.read_text() + "".join(json.dumps(line) + "\n" for line in again))
+    found = json.loads(_run(tmp_path, "stats", "--json").stdout)
+    assert [(tool["name"], tool["calls"]) for tool in found["tools"]] == [("Bash", 1)]

@@ -368,8 +368,13 @@ def _compactions(session: Session) -> Iterator[tuple[Turn, Compaction]]:
 
 def _tools(turns: Sequence[tuple[Turn, int]]) -> dict[str, ToolUseFacts]:
     found: dict[str, ToolUseFacts] = {}
+    # 1.0 wrote a history again into the same file.
+    seen: set[str] = set()
     for turn, number in turns:
         for tool in turn.tool_calls:
+            if tool.id and tool.id in seen:
+                continue
+            seen.add(tool.id)
             facts = found.get(tool.name)
             if facts is None:
                 facts = found[tool.name] = ToolUseFacts(failed_turns=[])

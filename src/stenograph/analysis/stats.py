@@ -19,7 +19,7 @@ from stenograph.pricing import Tariff
 from stenograph.sessions import load_file
 
 #: Rises with what facts are or mean.
-_FACTS = "facts 5"
+_FACTS = "facts 6"
 _BATCH = 50
 
 Progress = Callable[[int, int], None]
@@ -94,6 +94,7 @@ class Stats(Struct):
     compactions: list[TurnLink]
     dropped_tokens: int
     rewound: list[TurnLink]
+    rewound_estimated: int
     agent_calls: int
     agent_cost: int
     agent_estimated: int
@@ -198,6 +199,7 @@ def stats_of(sessions: Iterable[KnownSession], *, zone: tzinfo | None = None) ->
         compactions=compactions,
         dropped_tokens=sum(link.tokens or 0 for link in compactions),
         rewound=[TurnLink(each.id, turn.number, cost=turn.cost) for each, turn in turns if not turn.is_current],
+        rewound_estimated=sum(turn.estimated for _, turn in turns if not turn.is_current),
         agent_calls=sum(each.agent_calls for each in facts),
         agent_cost=sum(each.agent_cost for each in facts),
         agent_estimated=sum(each.agent_estimated for each in facts),

@@ -84,7 +84,7 @@ def _run(words: Sequence[str] | None = None) -> int:
         from stenograph.cli._arguments import ambiguous_choices
 
         choices, again = ambiguous_choices(error)
-        return _fail(error.what, why=choices, hint=_with_program(again or error.hint))
+        return _fail(error.what, why=choices, hint=_with_program(again or error.hint, is_typed=bool(again)))
     except StenographError as error:
         code = REFUSED if isinstance(error, BusyError | UnprovedPlanError) else FAILED
         return _fail(error.what, why=error.why, hint=_with_program(error.hint), code=code)
@@ -120,15 +120,15 @@ def _clause(sentence: str) -> str:
     return sentence[:1].lower() + sentence[1:].removesuffix(".")
 
 
-def _with_program(hint: str) -> str:
-    """The library does not know what the program was called by."""
+def _with_program(hint: str, *, is_typed: bool = False) -> str:
+    """The library does not know what the program was called by, nor with which options; a command as typed has those."""
     from stenograph.cli._group import steno
     from stenograph.cli._settings import given_options
 
     if (named := steno.named) is not None:
         return re.sub(r"(^|: )steno ([a-z-].*)", lambda found: found[1] + named(found[2].split()), hint)
-    # A command of the library's names none of the options of this run.
-    hint = re.sub(r"(^|: )steno (?=[a-z])", lambda found: f"{found[1]}{given_options(steno.program)} ", hint)
+    begin = steno.program if is_typed else given_options(steno.program)
+    hint = re.sub(r"(^|: )steno (?=[a-z])", lambda found: f"{found[1]}{begin} ", hint)
     return re.sub(r"(^|: )steno (?=-)", rf"\1{steno.program} ", hint)
 
 

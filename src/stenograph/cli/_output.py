@@ -224,6 +224,8 @@ def _page(command: list[str], first: list[str], rest: Iterable[str]) -> None:
 #: Before progress is shown, in seconds.
 PATIENCE = 0.5
 _REDRAW = 0.1
+#: Of less nobody can say how long the rest takes.
+_LEAST_SHARE = 0.02
 
 
 @contextlib.contextmanager
@@ -244,7 +246,7 @@ def progress(label: str) -> Iterator[Callable[[int, int], None] | None]:
             return
         drawn = now
         share = min(1.0, done / total) if total else 1.0
-        left = f"  {max(1, round((now - started) * (1 - share) / share))} s left" if 0 < share < 1 else ""
+        left = f"  {max(1, round((now - started) * (1 - share) / share))} s left" if _LEAST_SHARE <= share < 1 else ""
         sys.stderr.write(f"\r\x1b[K{label}  {share:.0%}{left}")
         sys.stderr.flush()
 

@@ -114,6 +114,8 @@ class StatsPage(Document, frozen=True, tag="stats/1"):
     rewound: tuple[TurnLinkPage, ...]
     """Turns on branches that are not current."""
     rewound_cost_micro_usd: int
+    rewound_estimated_micro_usd: int
+    """Part of the cost of rewound turns."""
     agent_calls: int
     agent_cost_micro_usd: int
     agent_estimated_micro_usd: int
@@ -198,6 +200,7 @@ def stats_page(stats: Stats, mask: Mask = as_is) -> StatsPage:
         dropped_tokens=stats.dropped_tokens,
         rewound=_links(stats.rewound),
         rewound_cost_micro_usd=micro_usd(sum(link.cost or 0 for link in stats.rewound)),
+        rewound_estimated_micro_usd=micro_usd(stats.rewound_estimated),
         agent_calls=stats.agent_calls,
         agent_cost_micro_usd=micro_usd(stats.agent_cost),
         agent_estimated_micro_usd=micro_usd(stats.agent_estimated),

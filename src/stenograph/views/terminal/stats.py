@@ -54,7 +54,7 @@ def render_stats(page: StatsPage, options: RenderOptions) -> Iterator[str]:
     yield ""
     statuses = [(status.status, f"{len(status.turns):,}") for status in page.statuses]
     lost = [
-        ("rewound turns", f"{len(page.rewound):,}  {dollars(page.rewound_cost_micro_usd)}"),
+        ("rewound turns", f"{len(page.rewound):,}  {_spent(page.rewound_cost_micro_usd, page.rewound_estimated_micro_usd)}"),
         ("retried requests", f"{len(page.retries):,}"),
         ("interrupts", f"{len(page.interrupts):,}"),
         ("compactions", f"{len(page.compactions):,}  {thousands(page.dropped_tokens)} tokens dropped"),
@@ -66,7 +66,7 @@ def render_stats(page: StatsPage, options: RenderOptions) -> Iterator[str]:
     yield from _columns(rows, options)
     yield ""
     notes = (
-        "sessions: all with calls, also those that `steno ls` hides",
+        "sessions: all with calls and a file, also those that `steno ls` hides",
         "the turns behind a figure: --list rebuilt, --list failed:Bash, …",
     )
     yield from (options.paint(f"{_INDENT}{line}", DIM) for note in notes for line in wrap(note, _room(options)))

@@ -224,7 +224,7 @@ def _notes(page: UsagePage) -> Iterator[str]:
             f" {count_of(page.client_sessions, 'session')} (--reconcile)."
         )
     if page.total.sessions:
-        yield "Sessions: all with calls, also those that `steno ls` hides."
+        yield "Sessions: all with calls, also those that `steno ls` hides or whose file is gone."
     if page.unpriced_models:
         yield f"No price: {', '.join(plain(model) for model in page.unpriced_models[:_FEW])}. Set one with --prices."
     if page.total.estimated_output:
