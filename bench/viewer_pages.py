@@ -17,6 +17,8 @@ _SCROLLED = 40
 class PageCost(NamedTuple):
     #: Milliseconds from the request to the first content that is drawn.
     first_content: float
+    #: And to the first byte of the answer.
+    first_byte: float
     #: Bytes of the document.
     size: int
     #: Elements after scrolling to the end.
@@ -52,6 +54,7 @@ def look_at(started: Any, address: str, *, letting_in: str = "") -> PageCost:
         answer = page.goto(address, wait_until="domcontentloaded", timeout=_PATIENCE)
         page.wait_for_function("() => performance.getEntriesByName('first-contentful-paint').length > 0")
         first = page.evaluate("() => performance.getEntriesByName('first-contentful-paint')[0].startTime")
+        byte = page.evaluate("() => performance.getEntriesByType('navigation')[0].responseStart")
         size = len(answer.body())
         page.wait_for_function("() => !document.querySelector('.session[data-partial]')")
         for _ in range(_SCROLLED):
@@ -60,7 +63,7 @@ def look_at(started: Any, address: str, *, letting_in: str = "") -> PageCost:
         page.evaluate("() => scrollTo(0, document.body.scrollHeight)")
         page.wait_for_timeout(1000)
         nodes = page.evaluate("() => document.querySelectorAll('*').length")
-        return PageCost(first, size, nodes, _memory(started))
+        return PageCost(first, byte, size, nodes, _memory(started))
     finally:
         context.close()
 

@@ -401,6 +401,13 @@ def _reveal(page: Any) -> None:
     _to(".secret")(page)
 
 
+def _other_branch(page: Any) -> None:
+    """Through the switch at the fork, as a reader gets there."""
+    page.locator(".fork a:not([aria-current])").first.click()
+    page.wait_for_url("**branch=*")
+    _to(".fork")(page)
+
+
 def _trim(page: Any) -> None:
     page.evaluate("() => document.querySelector('[data-trim-on]').click()")
     page.locator(".w[data-tool] > .pick").first.check(force=True)
@@ -423,7 +430,7 @@ STATES: dict[str, tuple[str, Act | None]] = {
     "session-split": (f"/s/{SHOW}", lambda page: (page.keyboard.press("d"), _to(".diff")(page))),
     "session-secret": (f"/s/{SHOW}", _reveal),
     "session-answer-fork": (f"/s/{SHOW}", _fork),
-    "session-branch": (f"/s/{SHOW}?branch=1&turn=2#turn-2", None),
+    "session-branch": (f"/s/{SHOW}", _other_branch),
     "session-compaction": (f"/s/{SHOW}", _to(".compact")),
     "session-agents": (f"/s/{AUDIT}", None),
     "session-running": (f"/s/{LIVE}", None),

@@ -23,7 +23,7 @@ from stenograph.sessions import (
     list_sessions,
     load_file,
 )
-from stenograph.testing.lines import text, tool_use
+from stenograph.testing.lines import encode, text, tool_use
 from stenograph.views import overview_page
 
 #: Real sessions with a rewind in them.
@@ -247,3 +247,12 @@ def test_turns_of_a_file_that_grows_are_those_of_the_branch_that_is_loaded(tmp_p
     # One that begins anew is counted anew.
     path.write_bytes(b"".join(lines[len(lines) // 2 :]))
     assert cache.read_turns(path) == len(load_file(path).turns)
+
+
+def test_a_last_line_that_lacks_only_its_newline_counts_as_it_does_in_the_session(tmp_path: Path) -> None:
+    path = write_session(tmp_path, session_id(1), turns(5), tail=encode([user("One more")]).rstrip(b"\n"))
+    cut = write_session(tmp_path, session_id(2), turns(5), tail=encode([user("One more")])[:-3])
+    for _ in range(2):
+        listed = {info.path: info.turns for info in list_sessions([tmp_path], turns=True).sessions}
+        assert listed == {path: 6, cut: 5}
+        assert [len(load_file(each).turns) for each in (path, cut)] == [6, 5]

@@ -13,7 +13,7 @@ import pytest
 from tests.turns.test_turns import agent_lines, answered, said, session_of, task, write_family
 
 from stenograph.errors import UnreadableError
-from stenograph.records import read_all_records
+from stenograph.records import read_grown_records
 from stenograph.sessions.loading import load_file
 from stenograph.turns import Session
 
@@ -64,13 +64,13 @@ def test_an_agent_whose_files_are_damaged_does_not_cost_the_session(tmp_path: Pa
     assert session.path is not None
     assert len(load_file(session.path).turns) == 1
 
-    def refuse(path: Path) -> Any:
+    def refuse(path: Path, known: Any) -> Any:
         if path.name.startswith("agent-"):
             raise UnreadableError("no", path=path)
-        return read_all_records(path)
+        return read_grown_records(path, known)
 
     # By the module: its package exports a function of the same name.
-    monkeypatch.setattr(import_module("stenograph.sessions.loading"), "read_all_records", refuse)
+    monkeypatch.setattr(import_module("stenograph.sessions.loading"), "read_grown_records", refuse)
     again = load_file(session.path)
     assert len(again.turns) == 1
     assert "unreadable-agent" in {finding.code for finding in again.findings}

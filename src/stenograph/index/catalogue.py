@@ -19,7 +19,7 @@ from stenograph.turns import TurnLines
 class CatalogueRow(Struct, frozen=True):
     """A session as the store knows it."""
 
-    #: With the exact number of turns, of every branch.
+    #: With the exact number of turns of its current branch.
     info: SessionInfo
     home: Path
     #: The main directory of the repository, where the project is a worktree of it.
@@ -94,14 +94,16 @@ def known_glances(store: IndexStore, homes: Sequence[Path] | None = None) -> Lis
     named = [os.fsencode(home) for home in homes or ()]
     places = ", ".join("?" * len(named))
     rows = store.connection.execute(
-        "SELECT sessions.path, sessions.turns, sessions.glance, files.size FROM sessions JOIN files ON files.path = sessions.path"
+        "SELECT sessions.path, sessions.turns, sessions.glance, files.size, files.offset FROM sessions"
+        " JOIN files ON files.path = sessions.path"
         f" WHERE sessions.glance IS NOT NULL{'' if homes is None else f' AND home IN ({places})'}",
         named,
     )
-    for path, turns, glance, size in rows:
+    for path, turns, glance, size, offset in rows:
         seen = msgspec.structs.replace(decode_glance(glance), path=Path(os.fsdecode(path)))
         if seen.size == size:  # else it grew while it was read
-            known.add(seen, turns)
+            # The index counts whole lines, and a list one more that lacks only its newline.
+            known.add(seen, turns if offset == size else None)
     return known
 
 

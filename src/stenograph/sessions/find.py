@@ -249,10 +249,11 @@ class ListCache:
         self._short: tuple[list[str], dict[str, str]] = ([], {})
         self._places: dict[Path, tuple[Place, bytes]] = {}
 
-    def add(self, seen: Glance, turns: int) -> None:
-        """Know a file from before, as it was then."""
+    def add(self, seen: Glance, turns: int | None) -> None:
+        """Know a file from before, as it was then; its turns too, where they were counted."""
         self._glances[os.fspath(seen.path)] = seen
-        self._turns[seen.path] = seen.size, _microseconds(moment_of(seen.mtime_ns)), turns
+        if turns is not None:
+            self._turns[seen.path] = seen.size, _microseconds(moment_of(seen.mtime_ns)), turns
 
     def glance(self, file: SessionFile) -> Glance:
         """Raises as `glance` does."""
@@ -314,7 +315,7 @@ class ListCache:
         place, mark = self._places.get(path, (None, b""))
         if place is not None and mark != _bytes_before(path, place.offset):
             place = None  # it was not only added to
-        reader = TurnReader(path, place=place)
+        reader = TurnReader(path, place=place, unended=True)
         self._places[path] = reader.place, _bytes_before(path, reader.place.offset)
         return reader.current_turns
 

@@ -22,6 +22,7 @@ from stenograph.inputs import Input, InputKind, InputReader, is_note
 from stenograph.records import (
     AssistantRecord,
     CompactBoundaryRecord,
+    DamagedRecord,
     Located,
     Record,
     UserRecord,
@@ -81,7 +82,8 @@ class TurnReader:
     """The turns of one session file behind a place; without a family, subagents' files are not read. Raises UnreadableError.
 
     With `prompts`, nothing is read behind that many of them. `watch` sees each line, from the beginning of the last known turn
-    on, with what it is as an input; `inputs` then has seen them too.
+    on, with what it is as an input; `inputs` then has seen them too. With `unended`, a last line counts that lacks only its
+    newline: a client reads it.
     """
 
     def __init__(
@@ -93,8 +95,10 @@ class TurnReader:
         prompts: int | None = None,
         watch: Callable[[Located, Input | None], None] | None = None,
         inputs: InputReader | None = None,
+        unended: bool = False,
     ) -> None:
         self._path = path
+        self._unended = unended
         self._prompts = prompts
         self._watch = watch
         self._inputs = inputs or InputReader()
@@ -202,12 +206,15 @@ class TurnReader:
 
     def _read_outline(self) -> Outline:
         place = self._place
-        lines = _whole_lines(self._path, place.last_offset)
+        lines = self._lines(place.last_offset)
         outline = Outline(self._path, lines, self._prompts, place.last_lines, watch=self._watch, inputs=self._inputs)
         if place.last_offset and outline.needs_what_is_before():
             self._place = Place(place.offset)
-            outline = Outline(self._path, _whole_lines(self._path, 0))
+            outline = Outline(self._path, self._lines(0))
         return outline
+
+    def _lines(self, offset: int) -> Iterator[Located]:
+        return _whole_lines(self._path, offset, unended=self._unended)
 
     def _number(self, turn: Turn) -> int:
         """A turn's place on its chain, counted from where reading began."""
@@ -328,12 +335,13 @@ def _says(record: Record) -> bool:
     )
 
 
-def _whole_lines(path: Path, offset: int) -> Iterator[Located]:
+def _whole_lines(path: Path, offset: int, *, unended: bool = False) -> Iterator[Located]:
     try:
         size = path.stat().st_size
     except OSError:
         size = 0
     for located in read_records(path, offset):
-        if located.offset + located.length >= size:
-            return  # its newline is not there yet
+        # Its newline is not there yet.
+        if located.offset + located.length >= size and not (unended and not isinstance(located.record, DamagedRecord)):
+            return
         yield located
