@@ -25,6 +25,7 @@ from stenograph.index import (
     search,
     stored_turns,
     sync,
+    turn_lines,
 )
 from stenograph.index.reading import repository_of
 from stenograph.sessions import list_sessions, load_file
@@ -121,7 +122,7 @@ def test_a_turn_read_from_its_byte_ranges_is_the_turn_of_the_whole_session(path:
     assert current == (offsets[session.turns[-1].node] if session.turns else None)
     by_opening = {turn.opening: turn for turn in turns}
     for stored, whole in zip(turns, session.all_turns, strict=True):
-        turn, _ = read_turn(path, stored.lines)
+        turn, _ = read_turn(path, turn_lines(demo, path, stored))
         assert (turn.prompt, turn.answer, turn.status) == (whole.prompt, whole.answer, whole.status)
         assert turn.tokens == whole.tokens
         assert [(call.name, call.result) for call in turn.tool_calls] == [(call.name, call.result) for call in whole.tool_calls]

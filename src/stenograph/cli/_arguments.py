@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import click
-from click.shell_completion import CompletionItem
 
 from stenograph.cli import STOPPED
 from stenograph.cli._messages import echo_note
@@ -85,6 +84,8 @@ _HELP_COLUMNS = 60
 
 # Generic only for the type checker: click 8.1 is not.
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     _StringType = click.ParamType[str]
 else:
     _StringType = click.ParamType
@@ -100,6 +101,8 @@ class SessionReference(_StringType):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
         """Ids of the newest sessions with their titles as help; else those whose title the typed text begins; else paths."""
+        from click.shell_completion import CompletionItem
+
         from stenograph.cli._settings import state_options
         from stenograph.errors import StenographError
         from stenograph.sessions import find_sessions, titles_of
@@ -137,6 +140,8 @@ def _by_title(named: list[tuple[SessionFile, str]]) -> list[CompletionItem]:
 
 
 def _offer(session_id: str, title: str) -> CompletionItem:
+    from click.shell_completion import CompletionItem
+
     from stenograph.redact import mask
 
     return CompletionItem(session_id, help=cut(plain(mask(title)[0]), _HELP_COLUMNS).replace(",", " ") or None)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         call_key,
         calls_in,
     )
-    from stenograph.index.catalogue import CatalogueRow, StoredTurn, known_glances, list_catalogue, stored_turns
+    from stenograph.index.catalogue import CatalogueRow, StoredTurn, known_glances, list_catalogue, stored_turns, turn_lines
     from stenograph.index.conditions import Filter
     from stenograph.index.facets import Facets, count_facets
     from stenograph.index.find import Found, Hit, HitLine, scan, search
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "agent_types": "UntypedCall keep_agent_types untyped_calls",
     "call_scan": "ABORTED ADVISOR AGENT COPY FAST FINISHED SIDECHAIN US ModelCall call_key calls_in",
-    "catalogue": "CatalogueRow StoredTurn known_glances list_catalogue stored_turns",
+    "catalogue": "CatalogueRow StoredTurn known_glances list_catalogue stored_turns turn_lines",
     "facets": "Facets count_facets",
     "conditions": "Filter",
     "find": "Found Hit HitLine scan search",
@@ -132,6 +132,7 @@ __all__ = [
     "sync",
     "sync_session_usage",
     "sync_usage",
+    "turn_lines",
     "untyped_calls",
 ]
 

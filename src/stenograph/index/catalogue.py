@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from stenograph.errors import DiskError
+from stenograph.errors import DiskError, UnreadableError
 from stenograph.family import SessionFile, is_session_id
 from stenograph.index.store import IndexStore
 from stenograph.sessions import Glance, ListCache, ListTitles, SessionInfo, describe, files_being_written, short_ids
@@ -32,7 +32,7 @@ class CatalogueRow(Struct, frozen=True):
     conversation: int | None
 
 
-class StoredTurn(Struct, frozen=True):
+class StoredTurn(Struct, frozen=True, array_like=True):
     """Where a turn is."""
 
     number: int
@@ -40,14 +40,13 @@ class StoredTurn(Struct, frozen=True):
     offset: int
     opening: int
     previous: int | None
-    #: In seconds since 1970.
-    started: float | None
-    #: `lines`, encoded.
-    data: bytes
+    #: In microseconds since 1970.
+    started_us: int | None
 
     @property
-    def lines(self) -> TurnLines:
-        return _decode_lines(self.data)
+    def started(self) -> float | None:
+        """In seconds since 1970."""
+        return None if self.started_us is None else self.started_us / 1_000_000
 
 
 def list_catalogue(store: IndexStore, homes: Sequence[Path], *, now: float | None = None) -> Iterator[CatalogueRow]:
@@ -124,10 +123,24 @@ def stored_turns(store: IndexStore, path: Path) -> tuple[list[StoredTurn], int |
     ).fetchone()
     if row is None or row[2:] != identity:
         return None
-    turns = store.connection.execute(
-        "SELECT number, offset, opening, previous, started, lines FROM turns WHERE session = ? ORDER BY opening", (row[0],)
-    )
-    return [StoredTurn(*turn) for turn in turns], row[1]
+    # As one text: a row for each of thousands of turns takes four times as long.
+    (listed,) = store.connection.execute(
+        "SELECT json_group_array(json_array(number, offset, opening, previous, CAST(round(started * 1000000) AS INTEGER)))"
+        " FROM turns WHERE session = ?",
+        (row[0],),
+    ).fetchone()
+    return sorted(_decode_turns(listed), key=lambda turn: turn.opening), row[1]
+
+
+def turn_lines(store: IndexStore, path: Path, turn: StoredTurn) -> TurnLines:
+    """Where the lines of a turn of a session file are. Raises UnreadableError where it was forgotten meanwhile."""
+    row = store.connection.execute(
+        "SELECT lines FROM turns WHERE session = (SELECT id FROM sessions WHERE path = ?) AND offset = ?",
+        (os.fsencode(path), turn.offset),
+    ).fetchone()
+    if row is None:
+        raise UnreadableError(f"cannot read {path}: it has changed", path=path)
+    return _decode_lines(row[0])
 
 
 def name_by_summaries(store: IndexStore) -> None:
@@ -150,5 +163,6 @@ def name_by_summaries(store: IndexStore) -> None:
             db.executemany("UPDATE sessions SET title = ? WHERE id = ?", changed)
 
 
+_decode_turns = msgspec.json.Decoder(list[StoredTurn]).decode
 _decode_lines = msgspec.msgpack.Decoder(TurnLines).decode
 decode_glance = msgspec.json.Decoder(Glance, dec_hook=lambda kind, value: kind(value)).decode

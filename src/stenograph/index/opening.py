@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
 
 from stenograph.disk import redacted_repr
 from stenograph.family import is_session_id, read_family
-from stenograph.index.catalogue import StoredTurn, decode_glance, stored_turns
+from stenograph.index.catalogue import StoredTurn, decode_glance, stored_turns, turn_lines
 from stenograph.index.store import IndexStore
 from stenograph.sessions import glance, is_live
-from stenograph.turns import AgentFiles, RoundType, Turn, read_turn, round_type
+from stenograph.turns import AgentFiles, RoundType, Turn, TurnLines, read_turn, round_type
 
 
 class StoredBranch(Struct, frozen=True):
@@ -37,6 +38,8 @@ class StoredSession(Struct, frozen=True):
     slug: str | None
     #: The current one first.
     branches: tuple[StoredBranch, ...]
+    #: Where the lines of a turn are; asks the store.
+    lines_of: Callable[[StoredTurn], TurnLines]
 
     def read(self, wanted: Callable[[StoredTurn], bool]) -> Iterator[tuple[Turn, RoundType]]:
         """Turns of the current branch. Raises UnreadableError."""
@@ -44,7 +47,7 @@ class StoredSession(Struct, frozen=True):
         agents = AgentFiles(self.path, family)
         for stored in self.branches[0].turns if self.branches else ():
             if wanted(stored):
-                lines = stored.lines
+                lines = self.lines_of(stored)
                 turn, _ = read_turn(self.path, lines, agents, family.tool_results)
                 if not turn.is_over:
                     turn.context.is_live = is_live(glance(self.path))
@@ -76,6 +79,7 @@ def open_session(store: IndexStore, path: Path) -> StoredSession | None:
         git_branch=names.get("branch"),
         slug=seen.slug,
         branches=_branches(*known),
+        lines_of=partial(turn_lines, store, path),
     )
 
 

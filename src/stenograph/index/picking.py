@@ -11,7 +11,7 @@ from msgspec import Struct
 from stenograph.disk import redacted_repr
 from stenograph.errors import DiskError, UsageError
 from stenograph.family import read_family
-from stenograph.index.catalogue import CatalogueRow, list_catalogue, stored_turns
+from stenograph.index.catalogue import CatalogueRow, list_catalogue, stored_turns, turn_lines
 from stenograph.index.conditions import Filter
 from stenograph.index.find import HitLine, search
 from stenograph.index.query import Query, parse_query
@@ -123,7 +123,8 @@ class PickList:
             number = pick.line.turn if pick.line else None
             place = next((turn for turn in reversed(turns) if turn.number == number), None)
             place = place or next((turn for turn in turns if turn.opening == current), turns[-1])
+            lines = turn_lines(self._store, path, place)
             path = self._store.place_of(path)
-            return read_turn(path, place.lines, spilled=read_family(path).tool_results)[0]
+            return read_turn(path, lines, spilled=read_family(path).tool_results)[0]
         except DiskError:
             return None

@@ -35,6 +35,7 @@ from stenograph.web.parameters import (
 from stenograph.web.shelf import Shelf, Viewer
 
 if TYPE_CHECKING:
+    from stenograph.index import IndexStore
     from stenograph.views import (
         CheckPage,
         FilesPage,
@@ -70,9 +71,13 @@ class SessionQuestions(Shelf):
         file = self.file(session_id)
         if file.size < _PREVIEWED or self._cache.has(file.path):
             return None
+
         # Nothing is indexed for it now: the session would be loaded beside that. Lists and searches do.
-        opened = self._index.look(lambda store: open_session(store, file.path))
-        page = None if opened is None else timeline_preview(opened, turn)
+        def look(store: IndexStore) -> TimelinePage | None:
+            opened = open_session(store, file.path)
+            return None if opened is None else timeline_preview(opened, turn)
+
+        page = self._index.look(look)
         return None if page is None else mask_page(page, self.masker.mask)
 
     def session(self, session_id: str, query: TurnsQuery) -> SessionPage:
