@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from stenograph.views.pages.record_schema import ReleaseSchemaPage, SchemaDiffPage, SchemaPage
 from stenograph.views.terminal.options import BOLD, DIM, GREEN, RED, YELLOW, RenderOptions
-from stenograph.views.text import count_of
+from stenograph.views.text import count_of, wrap
 
 
-def render_schema(page: SchemaPage, options: RenderOptions) -> Iterator[str]:  # noqa: ARG001
-    yield f"{count_of(len(page.recorded), 'recorded release')}: {', '.join(page.recorded)}"
+def render_schema(page: SchemaPage, options: RenderOptions) -> Iterator[str]:
+    yield from wrap(f"{count_of(len(page.recorded), 'recorded release')}: {', '.join(page.recorded)}", options.width)
     yield f"{count_of(len(page.public), 'more release')} known from public sessions only"
     yield f"{count_of(page.kinds, 'kind')}, {count_of(page.fields, 'field')}"
 
