@@ -41,7 +41,7 @@ def _figures(home: Path) -> Iterator[tuple[Path, dict[str, Figure]]]:
     known = known_sessions(store, [home], tariff)
     listed = session_costs(store, [home], [each.path for each in known], tariff)
     for each in known:
-        session, copies = load_file(each.path), copied_calls(store, each.path)
+        session, copies = load_file(each.path), copied_calls(store, each.path, [home])
         branch = choose_branch(session, None)
         read = session_page(session, branch, copies=copies).session
         viewed = Timeline(session, branch, copies=copies).page()
@@ -175,3 +175,16 @@ def _json(home: Path, *arguments: str) -> dict[str, Any]:
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found
+
+
+def test_a_home_costs_the_same_beside_a_copy_of_it_and_both_together_cost_once(tmp_path: Path) -> None:
+    one, other, name = tmp_path / "one", tmp_path / "other", session_id(1)
+    for home in (one, other):
+        write_session(home, name, [user("Do it", **OLD), _old_answer("msg_a", "a" * 900)])
+    for home in (one, other, one):
+        assert _rows(home)["cost_micro_usd"] == 37_500
+        assert round(_json(home, "show", name)["session"]["usd"] * 1_000_000) == 37_500
+        assert _json(home, "stats")["cost_micro_usd"] == 37_500
+    for command in (("usage",), ("usage", "--by", "session"), ("stats",), ("waste",)):
+        done = json.loads(run(*command, "--json", "--home", one, "--home", other).stdout)
+        assert done.get("total", done)["cost_micro_usd"] == 37_500, command

@@ -17,7 +17,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from stenograph.analysis.call_sums import DAY, EVERY, FROM, PRICED, CallSums, price_key, sum_calls, sum_days, sum_groups
-from stenograph.index import ADVISOR, AGENT, FAST, SIDECHAIN, US, IndexStore
+from stenograph.index import ADVISOR, AGENT, FAST, SIDECHAIN, US, IndexStore, counted_in
 from stenograph.pricing import PerToken, Tariff
 
 #: Of a subagent that nothing in its session's files tells the type of.
@@ -309,7 +309,11 @@ def _where(store: IndexStore, scope: UsageScope) -> tuple[str, list[object]]:
     named: list[object] = [os.fsencode(home) for home in scope.homes]
     others = store.connection.execute(f"SELECT 1 FROM usage_sessions WHERE home NOT {homes} LIMIT 1", named).fetchone()
     where = f" WHERE c.session IN (SELECT id FROM usage_sessions WHERE home {homes})" if others else EVERY
-    values = named if others else []
+    values = list(named) if others else []
+    if len(scope.homes) > 1:
+        counts, of_homes = counted_in(scope.homes)
+        where += f" AND (NOT c.counted OR ({counts}))"
+        values += of_homes
     if scope.sessions is not None:
         named_so = f"SELECT id FROM usage_sessions WHERE name IN ({', '.join('?' * len(scope.sessions))})"
         where += f" AND c.file IN (SELECT id FROM usage_files WHERE session IN ({named_so}))"

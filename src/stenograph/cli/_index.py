@@ -61,7 +61,7 @@ def copies_of(ctx: click.Context, path: Path) -> frozenset[int]:
     store = known_store(ctx)
     if store is None or (state_options(ctx).demo and not knows_costs(ctx, store)):
         return frozenset()
-    return copied_calls(store, path)
+    return copied_calls(store, path, state_options(ctx).homes)
 
 
 def synced_store(ctx: click.Context) -> tuple[IndexStore, SyncReport]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     )
     from stenograph.index.catalogue import CatalogueRow, StoredTurn, known_glances, list_catalogue, stored_turns, turn_lines
     from stenograph.index.conditions import Filter
+    from stenograph.index.counting import counted_in
     from stenograph.index.facets import Facets, count_facets
     from stenograph.index.find import Found, Hit, HitLine, scan, search
     from stenograph.index.highlights import Sought, highlight
@@ -47,6 +48,7 @@ _MODULES = {
     "catalogue": "CatalogueRow StoredTurn known_glances list_catalogue stored_turns turn_lines",
     "facets": "Facets count_facets",
     "conditions": "Filter",
+    "counting": "counted_in",
     "find": "Found Hit HitLine scan search",
     "highlights": "Sought highlight",
     "history": "Touch file_history",
@@ -108,6 +110,7 @@ __all__ = [
     "calls_in",
     "copied_calls",
     "count_facets",
+    "counted_in",
     "discard_store",
     "facts_places",
     "file_history",

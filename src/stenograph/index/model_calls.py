@@ -1,7 +1,7 @@
 """Session files -> the store's table of model calls: one row per call and file, and which of them counts.
 
-`index.call_scan` reads the calls of a file. Of a call's copies in several files one counts: that with the most tokens, else the
-original.
+`index.call_scan` reads the calls of a file. Of a call's copies in several files of a home one counts: that with the most tokens,
+else the original. `index.counting` tells which one where several homes are looked at together.
 
 Reads usage only, and apart from the full text, so that a first look at costs takes seconds. Like `index.update` it opens only
 files that changed, and reads those that grew from where reading ended.
@@ -227,12 +227,13 @@ _INSERT = (
     f" VALUES ({', '.join('?' * 21)}, 1)"
 )
 
-# The one with the most tokens, else the original: not a copy, not a subagent's replay of it, the earliest, the first to be read.
+# In each home the one with the most tokens, else the original: not a copy, not a subagent's replay of it, the earliest, the first
+# to be read. A home may be a copy of another: what is asked of one does not depend on the other.
 _CHOOSE = (
     "UPDATE model_calls SET counted = 1 WHERE id IN (SELECT id FROM (SELECT model_calls.id, row_number() OVER ("
-    "PARTITION BY key ORDER BY input + output + cache_read + cache_write_5m + cache_write_1h DESC,"
+    "PARTITION BY key, home ORDER BY input + output + cache_read + cache_write_5m + cache_write_1h DESC,"
     f" flags & {COPY}, flags & {SIDECHAIN}, model_calls.time IS NULL, model_calls.time, model_calls.file) AS place"
-    " FROM model_calls WHERE key IN (SELECT key FROM touched)) WHERE place = 1)"
+    " FROM model_calls JOIN usage_sessions s ON s.id = session WHERE key IN (SELECT key FROM touched)) WHERE place = 1)"
 )
 
 

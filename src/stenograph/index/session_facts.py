@@ -9,6 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from stenograph.index.counting import counted_in
 from stenograph.index.store import IndexStore
 
 
@@ -40,8 +41,9 @@ def facts_places(
         if agent is None:
             mains[session] = path
     copies: dict[int, set[int]] = {}
+    counts, values = counted_in(homes)
     for session, key in store.connection.execute(
-        "SELECT session, key FROM model_calls GROUP BY session, key HAVING NOT max(counted) ORDER BY session, key"
+        f"SELECT c.session, c.key FROM model_calls c GROUP BY 1, 2 HAVING NOT max({counts}) ORDER BY 1, 2", values
     ):
         copies.setdefault(session, set()).add(key)
     for session, keys in copies.items():
@@ -69,12 +71,13 @@ def facts_places(
         )
 
 
-def copied_calls(store: IndexStore, path: Path) -> frozenset[int]:
+def copied_calls(store: IndexStore, path: Path, homes: Sequence[Path]) -> frozenset[int]:
     """Keys of calls of a session that count in another one, as far as the store has read both; `path` is its own file."""
+    counts, values = counted_in(homes)
     rows = store.connection.execute(
-        "SELECT key FROM model_calls WHERE file IN (SELECT id FROM usage_files WHERE session ="
-        " (SELECT session FROM usage_files WHERE path = ? AND agent IS NULL)) GROUP BY key HAVING NOT max(counted)",
-        (os.fsencode(path),),
+        "SELECT c.key FROM model_calls c WHERE c.file IN (SELECT id FROM usage_files WHERE session ="
+        f" (SELECT session FROM usage_files WHERE path = ? AND agent IS NULL)) GROUP BY 1 HAVING NOT max({counts})",
+        (os.fsencode(path), *values),
     )
     return frozenset(key for (key,) in rows)
 

@@ -16,7 +16,7 @@ from stenograph.config import data_folder
 from stenograph.database import files_of, open_database, transaction
 from stenograph.errors import DiskError, UnwritableError
 
-VERSION = 8
+VERSION = 9
 _NAME = f"index-{VERSION}.sqlite"
 
 # Full text is kept without the texts: they are in the sessions. SQLite before 3.43 can't delete from such a table, so the rows of

@@ -145,12 +145,12 @@ class Shelf:
 
         path = self.file(session_id).path
         if self._index_path is None:
-            return self._index.look(lambda store: copied_calls(store, path))
+            return self._index.look(lambda store: copied_calls(store, path, self.homes))
         if not self._index_path.exists():
             return frozenset()
         store = open_store(self._index_path)  # its own: the index's thread may be busy
         try:
-            return copied_calls(store, path)
+            return copied_calls(store, path, self.homes)
         finally:
             store.close()
 
