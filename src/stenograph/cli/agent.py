@@ -184,7 +184,14 @@ def _could_be_value(option: str, argument: str) -> bool:
     help="Allow access to another directory. Repeatable.",
 )
 @click.option("-c", "--continue", "go_on", is_flag=True, help="Continue the newest session in this directory.")
-@click.option("-r", "--resume", metavar="SESSION", help="Resume this session.")
+@click.option(
+    "-r",
+    "--resume",
+    is_flag=False,
+    flag_value="",
+    metavar="[SESSION]",
+    help="Resume this session. Without a name, choose one in the console.",
+)
 @click.option("--fork-session", "fork", is_flag=True, help="Continue in a copy and leave the original unchanged.")
 @click.option("--rewind", metavar="PROMPT", help="Rewind to before a prompt: its number, -1 for the last, or its UUID.")
 @click.option("--keep-files", is_flag=True, help="With --rewind: do not restore files.")
@@ -273,13 +280,17 @@ def _run_console(ctx: click.Context, given: dict[str, Any]) -> int:
     from stenograph.config import state_folder
     from stenograph.model import endpoint_from_environment
 
-    options = _with_settings(_options(ctx, given), given)
-    _check_tool_names(options)
-
     async def pick(verb: str) -> str | None:
         from stenograph.cli._picker import pick_within
 
         return await pick_within(ctx, verb)
+
+    if given["resume"] == "" and not given["go_on"] and not is_plain(ctx):
+        given["resume"] = asyncio.run(pick("resume"))
+        if given["resume"] is None:
+            return 0
+    options = _with_settings(_options(ctx, given), given)
+    _check_tool_names(options)
 
     def run_other(words: Sequence[str]) -> int:
         return run_again(["--home", str(options.home), *words], typed_here)

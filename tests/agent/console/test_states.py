@@ -90,6 +90,20 @@ def test_a_session_is_found_by_its_words_seen_in_the_preview_and_resumed(tmp_pat
     assert ("gazebo" in said, "orchids" in said) == (True, False)
 
 
+@pytest.mark.proof
+def test_resume_without_a_name_opens_the_picker(tmp_path: Path) -> None:
+    with console(tmp_path, {"a": [say(text("Answer a."))]}) as (terminal, _):
+        enter(terminal, cue("a", "Paint the gazebo."))
+        terminal.wait_for("Answer a.")
+    with console(tmp_path, {"b": [say(text("Answer b."))]}, "--resume", is_ready="enter resume") as (terminal, stage):
+        terminal.press("Enter")
+        terminal.wait_for(re.compile(r"steno 0[^$]*Answer a\."), 40)
+        terminal.wait_until_still()
+        enter(terminal, cue("b", "And the fence."))
+        terminal.wait_for("Answer b.")
+    assert "gazebo" in messages_of(stage.requests[-1])
+
+
 def test_nothing_is_written_in_plan_mode(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     made = tmp_path / "work" / "made.txt"

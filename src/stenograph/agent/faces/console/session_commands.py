@@ -92,7 +92,8 @@ async def branches(desk: Desk, _: str) -> None:
     path = path_of(desk)
     session = await asyncio.to_thread(load_file, path)
     if len(session.branches) < 2:
-        desk.painter.lines([desk.look.row("This session has one branch. Rewinding creates another.", codes=QUIET)])
+        words = "Your next prompt begins another branch." if desk.rewound else "Rewinding creates another."
+        desk.painter.lines([desk.look.row(f"This session has one branch. {words}", codes=QUIET)])
         return
     choices = []
     for number, branch in enumerate(session.branches, 1):
