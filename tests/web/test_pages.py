@@ -68,6 +68,15 @@ def test_pages_of_every_recorded_and_of_public_sessions_have_no_error(browser: A
         visit(seen, [name for name, path in sessions.items() if path.stat().st_size])
 
 
+def test_the_usage_page_marks_estimates_as_the_terminal_does() -> None:
+    """One session of the demo is of a release that did not record all output."""
+    with served(DEMO) as server:
+        total = server.ask("/api/v1/usage?by=month").json["total"]
+        page = server.ask("/usage?since=all").text
+    assert total["estimated_micro_usd"] > 0
+    assert f"<b>~${total['cost_micro_usd'] / 1_000_000:.2f}</b>" in page
+
+
 def test_the_health_page_says_what_looks_at_the_setup() -> None:
     with served(DEMO) as server:
         assert re.search("Setup, config and tracing: <code>[^<]* doctor</code>", server.ask("/health").text)

@@ -13,6 +13,7 @@ from stenograph.views.html.periods import every_period
 from stenograph.views.html.rendering import Template, local
 from stenograph.views.terminal.options import RenderOptions
 from stenograph.views.terminal.stats import waste_advice
+from stenograph.views.terminal.usage import cost
 from stenograph.views.text import count_of, money, thousands
 
 if TYPE_CHECKING:
@@ -39,9 +40,10 @@ def render_usage(
     """Costs over time, and by project, kind of token and session."""
     ranked = sorted(time.total.models, key=lambda model: -model.cost_micro_usd)
     named = [model.model for model in ranked[:_COLORS]]
-    models = [(model.model, model.cost_micro_usd) for model in ranked[:_COLORS]]
-    if rest := sum(model.cost_micro_usd for model in ranked[_COLORS:]):
-        models.append((_OTHERS, rest))
+    models = [(model.model, cost(model)) for model in ranked[:_COLORS]]
+    others = ranked[_COLORS:]
+    if rest := sum(model.cost_micro_usd for model in others):
+        models.append((_OTHERS, money(rest / 1_000_000, estimated=any(model.estimated_micro_usd for model in others))))
     kinds = _kinds(time)
     return Template("usage.html").render(
         context=context,
@@ -63,6 +65,7 @@ def render_usage(
         largest_project=max((row.cost_micro_usd for row in projects.rows), default=0) or 1,
         chart=columns(_columns(time, named)),
         span=_span(time.rows),
+        spent=cost,
         usd=lambda micro: money(micro / 1_000_000),
     )
 
@@ -74,6 +77,8 @@ class Kind(NamedTuple):
     amount: str
     cost: int
     color: str
+    #: Only output is ever estimated.
+    estimated: bool = False
 
 
 def _kinds(page: UsagePage) -> list[Kind]:
@@ -84,7 +89,7 @@ def _kinds(page: UsagePage) -> list[Kind]:
         Kind("Cache reads", thousands(tokens.cache_read), costs.cache_read, "q2"),
         Kind("Cache writes, 1 h", thousands(tokens.cache_write_1h), costs.cache_write_1h, "q3"),
         Kind("Cache writes, 5 min", thousands(tokens.cache_write_5m), costs.cache_write_5m, "q3"),
-        Kind("Output", thousands(tokens.output), costs.output, "q5"),
+        Kind("Output", thousands(tokens.output), costs.output, "q5", page.total.estimated_micro_usd > 0),
         Kind("Input, uncached", thousands(tokens.input), costs.input, "q1"),
         Kind("Web searches", count_of(searches, "search", "searches"), costs.web_searches, "q4"),
     ]
@@ -109,7 +114,7 @@ def _column(row: UsageRowPage, named: Sequence[str], by: str) -> Column:
     costs = {model.model: model.cost_micro_usd / 1_000_000 for model in row.models}
     parts = [costs.pop(name, 0.0) for name in named]
     label = _label(row, by)
-    return Column(label, [*parts, sum(costs.values())], f"{row.name}: {money(row.cost_micro_usd / 1_000_000)}")
+    return Column(label, [*parts, sum(costs.values())], f"{row.name}: {cost(row)}")
 
 
 def _label(row: UsageRowPage, by: str) -> str:
