@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from tests.corpora import DEMO
 
-from stenograph.index import Filter, IndexStore, knows_home, open_store, parse_query, search, sync
+from stenograph.index import Filter, IndexStore, knows_home, open_store, parse_query, search, sync, sync_usage
 from stenograph.records import Record, decode
 from stenograph.testing.lines import assistant, encode, text, tool_result, tool_use, user
 
@@ -370,3 +370,26 @@ def test_the_store_is_for_its_user_alone(tmp_path: Path) -> None:
     if os.geteuid() == 0:
         os.chown(path, 65534, 65534)
         assert open_store(path).path is None
+
+
+@pytest.mark.parametrize("is_dying", [False, True])
+def test_calls_that_another_process_reads_are_counted_the_same(monkeypatch: pytest.MonkeyPatch, is_dying: bool) -> None:
+    rows = (
+        "SELECT f.path, c.key, c.offset, c.output, c.counted FROM model_calls c JOIN usage_files f ON f.id = c.file ORDER BY 1, 2"
+    )
+
+    def read() -> list[tuple[object, ...]]:
+        store = open_store(None)
+        sync_usage(store, [DEMO])
+        return store.connection.execute(rows).fetchall()
+
+    def die(_: object) -> bytes:
+        raise RuntimeError
+
+    alone = read()
+    monkeypatch.setattr("stenograph.index.model_calls._MUCH", 1)
+    monkeypatch.setattr("stenograph.index.model_calls._HELD", 5)
+    if is_dying:
+        monkeypatch.setattr("stenograph.index.model_calls._scanned", die)
+    assert len(alone) > 20
+    assert read() == alone

@@ -14,7 +14,7 @@ import os
 import sqlite3
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -54,8 +54,13 @@ from stenograph.records import TokenCounts, gc_paused
 _BATCH_BYTES = 512_000_000
 # A second process takes longer to start than it saves where there is less to read.
 _MUCH = 24_000_000
+# Of what two processes read, the share of the one that writes.
+_OWN_SHARE = 0.35
+_LENGTH = 8
 # More calls are looked through as a whole.
 _FEW = 500
+# Rows that wait to be written.
+_HELD = 2_000
 #: Called with the bytes read and the bytes to read.
 Progress = Callable[[int, int], None]
 
@@ -199,20 +204,20 @@ def _write(
                     writing.forget(path)
                 gone = ()
                 batch = 0
-                ahead = _scan_beside(_next_batch(stale, count)) if deadline is None else {}
-                while count < len(stale) and batch < _BATCH_BYTES:
-                    source = stale[count]
-                    try:
-                        writing.read(source, ahead.pop(source.path, None))
-                    except UnreadableError as error:
-                        findings.append(Finding("unreadable-file", source.path, detail=str(error)))
-                    batch += source.size
-                    read += source.size
-                    count += 1
-                    if progress is not None:
-                        progress(read, total)
-                    if deadline is not None and time.monotonic() >= deadline:
-                        break
+                with _scan_beside(_next_batch(stale, count) if deadline is None else ()) as take:
+                    while count < len(stale) and batch < _BATCH_BYTES:
+                        source = stale[count]
+                        try:
+                            writing.read(source, take(source))
+                        except UnreadableError as error:
+                            findings.append(Finding("unreadable-file", source.path, detail=str(error)))
+                        batch += source.size
+                        read += source.size
+                        count += 1
+                        if progress is not None:
+                            progress(read, total)
+                        if deadline is not None and time.monotonic() >= deadline:
+                            break
                 writing.finish()
             if deadline is not None and time.monotonic() >= deadline:
                 break
@@ -245,6 +250,7 @@ class _Writing:
         self._names: dict[str, int] = {}
         self._named: dict[tuple[str, ...], tuple[int, ...]] = {}
         self._rows: list[tuple[object, ...]] = []
+        self._has_written = False
         self._touched: set[int] = set()
         #: Of calls that are gone.
         self._times: set[int | None] = set()
@@ -300,13 +306,17 @@ class _Writing:
             )
             if moved.rowcount:
                 forget_all_days(self._db)
+        if len(self._rows) >= _HELD:
+            self._db.executemany(_INSERT, self._rows)
+            self._rows.clear()
+            self._has_written = True
 
     def finish(self) -> None:
         """Write the rows, and let one of each call's copies count."""
         db = self._db
         db.execute("CREATE TEMP TABLE IF NOT EXISTS touched (key INTEGER PRIMARY KEY)")
         db.execute("DELETE FROM touched")
-        are_few = len(self._touched) <= _FEW
+        are_few = len(self._touched) <= _FEW and not self._has_written
         if are_few:
             db.executemany("INSERT INTO touched (key) VALUES (?)", ((key,) for key in self._touched))
             self._times |= self._touched_times()
@@ -400,46 +410,74 @@ def _next_batch(stale: Sequence[_Source], count: int) -> list[_Source]:
     return found
 
 
-def _scan_beside(sources: Sequence[_Source]) -> dict[Path, ScannedCalls]:
-    """Half of many files, read by a second process while this one reads the other half.
+Take = Callable[[_Source], ScannedCalls | None]
 
-    Nothing where there is little to read or no second core: files that are missing here are read one by one.
+
+@contextlib.contextmanager
+def _scan_beside(sources: Sequence[_Source]) -> Iterator[Take]:
+    """A second process reads the later of many files while this one reads and writes the earlier ones.
+
+    Yields what gives the calls of a file that was read there; files have to be asked for in their order.
+    None where there is little to read or no second core, and for what was not read: such files are read one by one.
     """
-    total = sum(source.size for source in sources)
-    if total < _MUCH or sys.platform != "linux" or len(os.sched_getaffinity(0)) < 2:
-        return {}
+    shared = _later(sources)
+    if not shared or sys.platform != "linux" or len(os.sched_getaffinity(0)) < 2:
+        yield lambda _: None
+        return
     import tempfile
 
-    shares: tuple[dict[int, _Source], dict[int, _Source]] = ({}, {})
-    sizes = [0, 0]
-    for number, source in sorted(enumerate(sources), key=lambda each: -each[1].size):
-        place = sizes[1] < sizes[0]
-        shares[place][number] = source
-        sizes[place] += source.size
-    with tempfile.TemporaryFile() as answer:
+    with tempfile.TemporaryFile() as answers:
+        lengths, noted = os.pipe()
         child = os.fork()
         if not child:
             status = 1
             try:
-                answer.write(msgspec.msgpack.encode(_scan_each(shares[1])))
-                answer.flush()
+                os.close(lengths)
+                for source in shared:
+                    data = _scanned(source)
+                    answers.write(data)
+                    answers.flush()
+                    os.write(noted, len(data).to_bytes(_LENGTH, "big"))
                 status = 0
             finally:
                 os._exit(status)  # nothing of this process is the child's to clean up
-        found = _scan_each(shares[0])
-        _, status = os.waitpid(child, 0)
-        if not status:
-            answer.seek(0)
-            found |= msgspec.msgpack.decode(answer.read(), type=dict[int, ScannedCalls])
-    return {sources[number].path: scanned for number, scanned in found.items()}
+        os.close(noted)
+        waiting = {source.path for source in shared}
+        place = 0
+        decode = msgspec.msgpack.Decoder(ScannedCalls).decode
+
+        def take(source: _Source) -> ScannedCalls | None:
+            nonlocal place
+            if source.path not in waiting or len(length := os.read(lengths, _LENGTH)) < _LENGTH:
+                return None
+            data = os.pread(answers.fileno(), int.from_bytes(length, "big"), place)
+            place += len(data)
+            return decode(data) if data else None
+
+        try:
+            yield take
+        finally:
+            os.close(lengths)  # it ends when it has nobody to answer
+            os.waitpid(child, 0)
 
 
-def _scan_each(sources: Mapping[int, _Source]) -> dict[int, ScannedCalls]:
-    found = {}
-    for number, source in sources.items():
-        with contextlib.suppress(UnreadableError):  # said when it is read again
-            found[number] = scan_calls(source.place, 0, _named_after(source))
+def _later(sources: Sequence[_Source]) -> list[_Source]:
+    """What the second process reads: this one has to write too."""
+    total = sum(source.size for source in sources)
+    before, found = 0, []
+    for source in sources if total >= _MUCH else ():
+        if before >= _OWN_SHARE * total:
+            found.append(source)
+        before += source.size
     return found
+
+
+def _scanned(source: _Source) -> bytes:
+    """The calls of a file, encoded; nothing where it cannot be read, which is said when it is read again."""
+    try:
+        return msgspec.msgpack.encode(scan_calls(source.place, 0, _named_after(source)))
+    except UnreadableError:
+        return b""
 
 
 def _named_after(source: _Source) -> str:
