@@ -60,6 +60,8 @@ class ReadTask(Struct, frozen=True):
 
     path: Path
     part: FilePart
+    #: In bytes, when it was looked for.
+    size: int = 0
     #: The session's own file, where this is it.
     session: SessionFile | None = None
     offset: int = 0

@@ -174,7 +174,7 @@ def _whole_task(source: IndexedFile) -> ReadTask:
 
     place = source.path if source.unpack is None else source.unpack()
     own = msgspec.structs.replace(source.session, path=place) if source.part is FilePart.SESSION else None
-    return ReadTask(path=place, part=source.part, session=own)
+    return ReadTask(path=place, part=source.part, size=source.size, session=own)
 
 
 class _Writer:

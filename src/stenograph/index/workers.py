@@ -25,8 +25,9 @@ from stenograph.index.reading import FileRows, ReadTask, read_file
 #: Other processes take longer to start than they save where there is less to read, in bytes.
 MUCH = 24_000_000
 _MOST = 4
-# Tasks that a worker has waiting, so that it never waits itself.
-_AHEAD = 3
+# Tasks that a worker has waiting, so that it never waits itself: more where they are small, but never more than fit into a pipe.
+_AHEAD = range(3, 16)
+_BYTES_AHEAD = 8_000_000
 # A longer file is handed over while it is read, in characters: nobody holds a gigabyte.
 _HELD = 8_000_000
 _LENGTH = 8
@@ -66,9 +67,14 @@ def can_read_beside() -> bool:
     return os.name == "posix" and _cores() > 1
 
 
-def send(pipe: IO[bytes], value: object) -> None:
+def pack(value: object) -> bytes:
+    """A value as it is sent."""
     data = pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
-    rest = memoryview(len(data).to_bytes(_LENGTH, "big") + data)
+    return len(data).to_bytes(_LENGTH, "big") + data
+
+
+def write_all(pipe: IO[bytes], data: bytes) -> None:
+    rest = memoryview(data)
     while rest:  # a pipe takes what fits
         rest = rest[pipe.write(rest) :]
     pipe.flush()
@@ -123,6 +129,7 @@ def _start(count: int) -> Iterator[_Process]:
         except OSError:
             return
         _widen(process.rows)
+        _widen(process.tasks)
         started.append(process)
         yield process
 
@@ -164,7 +171,7 @@ def _copy(others: Sequence[_Process]) -> _Process:
 
 
 def _widen(pipe: Any) -> None:
-    """Let a worker write on while this process is busy, where the system can."""
+    """Let more wait in a pipe, where the system can."""
     import fcntl
 
     if hasattr(fcntl, "F_SETPIPE_SZ"):
@@ -238,10 +245,14 @@ class _Workers:
             read(lambda _: None)
         self._fill(worker)
 
+    def _wants_more(self, worker: _Worker) -> bool:
+        count = len(worker.waiting)
+        return count < _AHEAD.start or (count < _AHEAD.stop and sum(task.size for task in worker.waiting) < _BYTES_AHEAD)
+
     def _fill(self, worker: _Worker) -> None:
-        while len(worker.waiting) < _AHEAD and (task := next(self._tasks, None)) is not None:
+        while self._wants_more(worker) and (task := next(self._tasks, None)) is not None:
             worker.waiting.append(task)
             try:
-                send(worker.process.tasks, task)
+                write_all(worker.process.tasks, pack(task))
             except BrokenPipeError:
                 return  # its end is seen when it is read from
