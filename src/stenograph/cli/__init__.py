@@ -128,8 +128,8 @@ def _with_program(hint: str, *, is_typed: bool = False) -> str:
     if (named := steno.named) is not None:
         return re.sub(r"(^|: )steno ([a-z-].*)", lambda found: found[1] + named(found[2].split()), hint)
     begin = steno.program if is_typed else given_options(steno.program)
-    hint = re.sub(r"(^|: )steno (?=[a-z])", lambda found: f"{found[1]}{begin} ", hint)
-    return re.sub(r"(^|: )steno (?=-)", rf"\1{steno.program} ", hint)
+    hint = re.sub(r"(^|: )steno (?!demo )(?=[a-z])", lambda found: f"{found[1]}{begin} ", hint)
+    return re.sub(r"(^|: )steno (?=-|demo )", rf"\1{steno.program} ", hint)
 
 
 def _fail(what: str, *, why: str | Iterable[str] = "", hint: str = "", code: int = FAILED) -> int:
