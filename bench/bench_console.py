@@ -1,5 +1,5 @@
 """The console beside the real client's, each in a pseudo-terminal of 80 by 24: to a prompt that takes input, the memory of 200
-calls, the computing time of a long stream, and the first request of a session of 100 MB.
+calls and of 200 turns, the computing time of a long stream, and the first request of a session of 100 MB.
 
 To the prompt: from the start of the process until a typed letter is drawn. Memory is the peak of the largest process, computing
 time that of all of them. Rounds take turns, so that a slow moment of the machine hits both; each figure is the best of them.
