@@ -166,31 +166,31 @@ def _encode_event(event: SpanEvent) -> bytes:
 
 def _add_attributes(parts: list[bytes], tag: bytes, attributes: Attributes) -> None:
     for key, value in attributes.items():
-        if not isinstance(value, str):
-            encoded = _encode_value(value)
-            head = _encode_key(key) + _PAIR_VALUE + _varint(len(encoded))
-            parts += (tag, _varint(len(head) + len(encoded)), head, encoded)
-        elif len(value) <= _RECURRING:
-            parts.append(tag)
-            parts.append(_encode_text_pair(key, value))
-        else:
+        if value.__class__ is str and len(value) > _RECURRING:
             # Joined once, with all others: it may be megabytes.
             content = _utf8(value)
-            text = _VALUE_STRING + _varint(len(content))
-            head = _encode_key(key) + _PAIR_VALUE + _varint(len(text) + len(content)) + text
-            parts += (tag, _varint(len(head) + len(content)), head, content)
+            size = len(content)
+            text = _VALUE_STRING + _varint(size)
+            head = _encode_key(key) + _varint(len(text) + size) + text
+            parts += (tag, _varint(len(head) + size), head, content)
+        elif value.__class__ is str:
+            parts.append(_encode_text_pair(tag, key, value))
+        else:
+            encoded = _encode_value(value)
+            parts.append(_field(tag, _encode_key(key) + _varint(len(encoded)) + encoded))
 
 
 @lru_cache(maxsize=4096)
-def _encode_text_pair(key: str, value: str) -> bytes:
+def _encode_text_pair(tag: bytes, key: str, value: str) -> bytes:
     """Cached: three of four attributes are the same in most spans."""
-    pair = _encode_key(key) + _field(_PAIR_VALUE, _field(_VALUE_STRING, _utf8(value)))
-    return _varint(len(pair)) + pair
+    text = _field(_VALUE_STRING, _utf8(value))
+    return _field(tag, _encode_key(key) + _varint(len(text)) + text)
 
 
 @lru_cache(maxsize=4096)
 def _encode_key(key: str) -> bytes:
-    return _field(_PAIR_KEY, _utf8(key)) if key else b""
+    """Up to the size of the value."""
+    return (_field(_PAIR_KEY, _utf8(key)) if key else b"") + _PAIR_VALUE
 
 
 def _encode_value(value: Value) -> bytes:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -80,6 +81,17 @@ class _Chosen(Struct):
     waiting: list[Waiting] = []
     copies: int = 0
     unsettled: int = 0
+
+
+class _Due(NamedTuple):
+    """A turn that may have to be sent."""
+
+    traced: TracedTurn
+    trace_id: bytes
+    #: Its subagents that are at work, and the ids of all that can't be sent yet.
+    working: list[AgentRun]
+    unfinished: set[str]
+    keys: list[str]
 
 
 class SessionSender:
@@ -164,23 +176,18 @@ class SessionSender:
         """What the destination lacks of some groups."""
         chosen = _Chosen()
         taken_over = self._taken_over(path)
-        for group in groups:
-            # Unreadable files are waited for like unwritten ones.
-            unread = {failure.agent_id for failure in group.failures if failure.agent_id}
+        with as_unreadable(path):
+            due = [[self._due(group, traced, closing) for traced in group.traced] for group in groups]
+        # Only the keys needed, for all turns at once: a query for each takes longer than a short turn.
+        told_before = self._state.traces_that_told(self._name, [key for turns in due for turn in turns for key in turn.keys])
+        for group, turns in zip(groups, due, strict=True):
             at_work: set[str] = set()
-            for traced in group.traced:
-                with as_unreadable(path):
-                    trace_id = trace_id_of(seed_of(traced.turn))
-                    working = [run for run in runs_in(traced) if self._is_at_work(run, closing)]
-                    unfinished = unread | {run.agent_id for run in working}
-                    keys = _keys_of(traced, without=unfinished)
-                # Only the keys needed: copying all takes longer than a short turn.
-                known = self._state.traces_that_told(self._name, keys)
+            for traced, trace_id, working, unfinished, keys in turns:
+                known = {key: told_before[key] for key in keys if key in told_before}
                 known |= {key: chosen.told[key] for key in keys if key in chosen.told}
                 told_elsewhere = frozenset(key for key, trace in known.items() if trace != trace_id)
                 # A fork's copy has no subagents, and in 2.1.29 and 2.1.45 no parallel calls: the original sends those.
-                is_sent = trace_id in chosen.seen or self._state.is_sent(self._name, trace_id)
-                is_told = is_sent and all(key in known for key in keys)
+                is_told = all(key in known for key in keys) and self._is_sent(trace_id, chosen)
                 with as_unreadable(path):
                     is_copy = _is_copy(traced, told_elsewhere)
                 if group.offset < taken_over:
@@ -200,6 +207,15 @@ class SessionSender:
             if at_work or group.is_again:
                 chosen.waiting.append(Waiting(group.offset, group.turns, frozenset(at_work)))
         return chosen
+
+    def _is_sent(self, trace_id: bytes, chosen: _Chosen) -> bool:
+        return trace_id in chosen.seen or self._state.is_sent(self._name, trace_id)
+
+    def _due(self, group: Group, traced: TracedTurn, closing: Closing) -> _Due:
+        working = [run for run in runs_in(traced) if self._is_at_work(run, closing)]
+        # Unreadable files are waited for like unwritten ones.
+        unfinished = {failure.agent_id for failure in group.failures if failure.agent_id} | {run.agent_id for run in working}
+        return _Due(traced, trace_id_of(seed_of(traced.turn)), working, unfinished, _keys_of(traced, without=unfinished))
 
     def _deliver(self, path: Path, chosen: _Chosen, cursor: Cursor, skipped: int = 0) -> Delivery:
         delivery = self._sender.send(chosen.spans)

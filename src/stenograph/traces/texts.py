@@ -47,7 +47,7 @@ class Texts:
             return ""
         looked_at = text if len(text) <= limit + _MARGIN else text[: limit + _MARGIN]
         masked = self._masker.mask(looked_at, name) if self._masker else looked_at
-        return _cut(masked, limit, len(text) - len(looked_at))
+        return masked if len(masked) <= limit and looked_at is text else _cut(masked, limit, len(text) - len(looked_at))
 
 
 def _cut(text: str, limit: int, unseen: int = 0) -> str:
