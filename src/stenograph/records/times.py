@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import lru_cache
 
 
 def moment(timestamp: object) -> datetime | None:
     """A record's timestamp; None when it has none that can be read. In UTC, which it is meant to be in where it names no zone."""
-    if not isinstance(timestamp, str):
-        return None
+    return _moment(timestamp) if isinstance(timestamp, str) else None
+
+
+@lru_cache(64)  # the lines of a turn are asked several times each
+def _moment(timestamp: str) -> datetime | None:
     try:
         found = datetime.fromisoformat(timestamp)
         if found.tzinfo is UTC:  # so clients write it

@@ -11,7 +11,7 @@ Turn N                      agent; the root
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from msgspec import Struct
 
@@ -29,7 +29,6 @@ UNKNOWN_MODEL = "unknown"
 DEEPEST_AGENT = 200
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 #: A signed 64-bit number, to the microsecond.
 _LATEST = (2**63 - 1) // 1000 * 1000
 # Events whose text may be sent: never a person's words.
@@ -335,8 +334,8 @@ def _error_type(turn: Turn) -> str:
 
 
 def _first_moment(turn: Turn) -> datetime | None:
-    if turn.started:
-        return turn.started
+    if started := turn.started:
+        return started
     records = turn.context.graph.records
     return next((at for node in turn.nodes if (at := _datetime_of(records[node]))), None)
 
@@ -359,7 +358,10 @@ def _moment_of(record: object) -> int:
 
 def _nanoseconds(at: datetime | None) -> int:
     """Since 1970; 0 for no time. Capped at 2262: MLflow fails for good at later times."""
-    return min(max(0, (at - _EPOCH) // _MICROSECOND * 1000), _LATEST) if at is not None else 0
+    if at is None:
+        return 0
+    passed = at - _EPOCH
+    return min(max(0, ((passed.days * 86_400 + passed.seconds) * 1_000_000 + passed.microseconds) * 1000), _LATEST)
 
 
 def _uuid_of(record: object) -> str:

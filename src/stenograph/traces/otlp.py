@@ -22,7 +22,6 @@ _FIXED64 = Layout("<Q")
 _DOUBLE = Layout("<d")
 _INT64_MIN, _INT64_MAX = -(1 << 63), (1 << 63) - 1
 _UINT64_MAX = (1 << 64) - 1
-_SMALL = tuple(number.to_bytes(1, "little") for number in range(0x80))
 #: Texts up to this length recur in many spans: a model, a kind, a session id.
 _RECURRING = 64
 
@@ -33,11 +32,8 @@ def _tag(number: int, wire_type: int) -> bytes:
     return _varint(number << 3 | wire_type)
 
 
+@lru_cache(maxsize=4096)
 def _varint(number: int) -> bytes:
-    if number < 0x80:
-        return _SMALL[number]
-    if number < 0x4000:
-        return bytes((number & 0x7F | 0x80, number >> 7))
     out = bytearray()
     while number > 0x7F:
         out.append(number & 0x7F | 0x80)
@@ -165,14 +161,16 @@ def _encode_event(event: SpanEvent) -> bytes:
 
 
 def _add_attributes(parts: list[bytes], tag: bytes, attributes: Attributes) -> None:
+    content, text, last = b"", b"", ""
     for key, value in attributes.items():
         if value.__class__ is str and len(value) > _RECURRING:
-            # Joined once, with all others: it may be megabytes.
-            content = _utf8(value)
-            size = len(content)
-            text = _VALUE_STRING + _varint(size)
-            head = _encode_key(key) + _varint(len(text) + size) + text
-            parts += (tag, _varint(len(head) + size), head, content)
+            # Joined once, with all others: it may be megabytes. One text often has several names, one after the other.
+            if value is not last:
+                content, last = _utf8(value), value
+                text = _VALUE_STRING + _varint(len(content))
+                text = _varint(len(text) + len(content)) + text
+            head = _encode_key(key) + text
+            parts += (tag, _varint(len(head) + len(content)), head, content)
         elif value.__class__ is str:
             parts.append(_encode_text_pair(tag, key, value))
         else:

@@ -103,7 +103,7 @@ class Turn(Struct, frozen=True, dict=True):
     @property
     def answer(self) -> str:
         """The model's last text, without a client's own messages."""
-        return next((call.text for call in reversed(self.calls) if call.text and not call.is_synthetic), "")
+        return next((text for call in reversed(self.calls) if (text := call.text) and not call.is_synthetic), "")
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
