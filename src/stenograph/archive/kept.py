@@ -15,21 +15,18 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
+from stenograph.archive.packing import digest_of, pack, unpack
 from stenograph.database import PATIENCE, is_busy, open_database, transaction
 from stenograph.disk import projects_folder
 from stenograph.errors import BusyError, UnreadableError, UnwritableError
 from stenograph.family import LINES_SUFFIX
 
-if TYPE_CHECKING:
-    import zstandard
-
 _VERSION = 1
 NAME = "kept.sqlite"
-_LEVEL = 3
 #: Bytes of a file that are compressed at once.
 SEGMENT = 8_000_000
 # How much of a segment's own file before it is used to compress it.
@@ -38,7 +35,6 @@ _LARGEST_PREFIX = 16_000_000
 _NO_FACTS = "{}"
 # Each step back to a base has to be unpacked before the next.
 _DEEPEST = 8
-_LARGEST_WINDOW = 27
 
 _TABLES = """
 CREATE TABLE contents (
@@ -250,8 +246,8 @@ class KeptStore:
             if row is None:
                 raise _damaged(self.path)
             size, prefix, digest, data = row
-            piece = _unpack(data, before[len(before) - prefix :], size, self.path)
-            if _digest(piece) != digest:
+            piece = unpack(data, before[len(before) - prefix :], size)
+            if piece is None or digest_of(piece) != digest:
                 raise _damaged(self.path)
             yield piece if at + size <= stop else piece[: stop - at]
             before = piece[-_OWN_PREFIX:] if at == 0 else (before + piece)[-_OWN_PREFIX:]
@@ -397,7 +393,7 @@ class KeptStore:
     def _put_segment(self, content: int, start: int, before: bytes, piece: bytes) -> None:
         self._db.execute(
             "INSERT INTO segments (content, start, size, prefix, digest, data) VALUES (?, ?, ?, ?, ?, ?)",
-            (content, start, len(piece), len(before), _digest(piece), _pack(piece, before)),
+            (content, start, len(piece), len(before), digest_of(piece), pack(piece, before)),
         )
 
     def _delete_content(self, content: int) -> None:
@@ -455,32 +451,7 @@ def open_kept(folder: Path, *, create: bool = False, patience: float = PATIENCE)
 
 def fingerprint(head: bytes, end: bytes) -> bytes:
     """Of the first bytes of a file and the last ones that are kept."""
-    return _digest(head + end)
-
-
-def _pack(piece: bytes, before: bytes) -> bytes:
-    import zstandard
-
-    window = min(max((len(before) + len(piece)).bit_length(), 17), _LARGEST_WINDOW)
-    parameters = zstandard.ZstdCompressionParameters.from_level(_LEVEL, window_log=window, enable_ldm=True)
-    return zstandard.ZstdCompressor(dict_data=_dictionary(before), compression_params=parameters).compress(piece)
-
-
-def _unpack(data: bytes, before: bytes, size: int, path: Path) -> bytes:
-    import zstandard
-
-    unpacker = zstandard.ZstdDecompressor(dict_data=_dictionary(before), max_window_size=1 << _LARGEST_WINDOW)
-    try:
-        return unpacker.decompress(data, max_output_size=size)
-    except zstandard.ZstdError as error:
-        raise _damaged(path) from error
-
-
-def _dictionary(before: bytes) -> zstandard.ZstdCompressionDict | None:
-    import zstandard
-
-    # zstd ignores dictionaries under eight bytes.
-    return zstandard.ZstdCompressionDict(before, dict_type=zstandard.DICT_TYPE_RAWCONTENT) if len(before) >= 8 else None
+    return digest_of(head + end)
 
 
 def _resized(pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -499,10 +470,6 @@ def _state(file: KeptFile) -> tuple[object, ...]:
     return (
         file.size, file.mode, file.mtime_ns, file.device, file.inode, file.changed_ns, file.fingerprint, file.kept,
     )  # fmt: skip
-
-
-def _digest(piece: bytes) -> bytes:
-    return hashlib.sha256(piece).digest()[:16]
 
 
 def _path(name: bytes) -> Path:

@@ -12,12 +12,14 @@ from stenograph._exports import lazy_exports
 if TYPE_CHECKING:
     from stenograph.redact.finding import Masker, Secret, find_secrets, mask, mask_json
     from stenograph.redact.masks import Mask, as_is
-    from stenograph.redact.rules import RULES, SecretRule
+    from stenograph.redact.rule import SecretRule
+    from stenograph.redact.rules import RULES
 
 _MODULES = {
     "finding": "Masker Secret find_secrets mask mask_json",
     "masks": "Mask as_is",
-    "rules": "RULES SecretRule",
+    "rule": "SecretRule",
+    "rules": "RULES",
 }
 
 __all__ = ["RULES", "Mask", "Masker", "Secret", "SecretRule", "as_is", "find_secrets", "mask", "mask_json"]

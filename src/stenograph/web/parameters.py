@@ -176,13 +176,6 @@ class NoQuery(Parameters, frozen=True):
     """Nothing."""
 
 
-class EventsQuery(Parameters, frozen=True, kw_only=True):
-    """Where to begin."""
-
-    turns: Annotated[int, Meta(ge=0, le=100)] = 0
-    """Start with the last so many turns."""
-
-
 class RevealBody(Parameters, frozen=True):
     """Which secret to show."""
 
