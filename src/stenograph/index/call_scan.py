@@ -9,17 +9,15 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from stenograph.disk import read_line_blocks, read_slice
 from stenograph.errors import UsageError
+from stenograph.index.digests import blake2b
 from stenograph.records import TokenCounts, UsageCounts, UsageLine, characters_written, last_total, moment, usage_lines
 from stenograph.releases import first_with, release_numbers
-
-if TYPE_CHECKING:
-    import hashlib
 
 # What `flags` of a row says.
 FAST, US, ABORTED, FINISHED, SIDECHAIN, COPY, ADVISOR, AGENT = 1, 2, 4, 8, 16, 32, 64, 128
@@ -119,16 +117,9 @@ def fingerprint(path: Path, offset: int) -> bytes:
 
 
 def _digest(head: bytes, tail: bytes) -> bytes:
-    digest = _blake2b()(head, digest_size=16)
+    digest = blake2b(head, digest_size=16)
     digest.update(tail)
     return digest.digest()
-
-
-@functools.cache
-def _blake2b() -> type[hashlib.blake2b]:
-    import hashlib  # OpenSSL: most commands find nothing new
-
-    return hashlib.blake2b
 
 
 def _note(
@@ -217,7 +208,7 @@ def merged(first: ModelCall, second: ModelCall) -> ModelCall:
 
 def call_key(name: str) -> int:
     """The key of a call in the store, from its `message.id`."""
-    return int.from_bytes(_blake2b()(name.encode(errors="surrogatepass"), digest_size=8).digest(), "big", signed=True)
+    return int.from_bytes(blake2b(name.encode(errors="surrogatepass"), digest_size=8).digest(), "big", signed=True)
 
 
 class _Traits(NamedTuple):

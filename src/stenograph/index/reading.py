@@ -5,9 +5,8 @@ Rows are plain tuples of plain values: what comes from another process has to be
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from msgspec import Struct
 
 from stenograph.disk import read_slice
 from stenograph.family import SessionFile
+from stenograph.index.digests import blake2b
 from stenograph.index.kinds import TextKind
 from stenograph.index.sources import FilePart
 from stenograph.index.texts import texts_of
@@ -123,6 +123,16 @@ class SessionFacts(Struct, frozen=True):
     turns: tuple[tuple[Any, ...], ...]
 
 
+Emit = Callable[[FileRows], None]
+
+
+class FileReading(Struct):
+    """A task and its rows, to be taken once. `read` raises UnreadableError."""
+
+    task: ReadTask
+    read: Callable[[Emit], None]
+
+
 def read_file(task: ReadTask, emit: Callable[[FileRows], None]) -> None:
     """Emit the rows of a file, in pieces; the last one has an `end`. Raises UnreadableError."""
     if not task.offset or fingerprint(task.path, task.offset) != task.fingerprint:
@@ -133,11 +143,17 @@ def read_file(task: ReadTask, emit: Callable[[FileRows], None]) -> None:
         _Reading(task, emit).read()
 
 
+def read_here(tasks: Iterable[ReadTask]) -> Generator[FileReading, None, None]:
+    """One file after the other, in this process."""
+    for task in tasks:
+        yield FileReading(task, lambda emit, task=task: read_file(task, emit))  # type: ignore[misc]
+
+
 def fingerprint(path: Path, offset: int) -> bytes:
     """A hash of the beginning of a file and of the last bytes before a place in it."""
     if not offset:
         return b""
-    digest = hashlib.blake2b(read_slice(path, 0, min(_HEAD, offset)), digest_size=16)
+    digest = blake2b(read_slice(path, 0, min(_HEAD, offset)), digest_size=16)
     digest.update(read_slice(path, max(0, offset - _TAIL), offset))
     return digest.digest()
 
@@ -340,7 +356,7 @@ def repository_of(project: str) -> str | None:
 
 def number_of(uuid: str) -> int:
     """A line's UUID as a number that SQLite can hold."""
-    return int.from_bytes(hashlib.blake2b(uuid.encode(errors="surrogatepass"), digest_size=8).digest(), "big", signed=True)
+    return int.from_bytes(blake2b(uuid.encode(errors="surrogatepass"), digest_size=8).digest(), "big", signed=True)
 
 
 def clean(text: str | None) -> str | None:

@@ -26,8 +26,7 @@ from stenograph.index.store import IndexStore, clear_if_mostly_garbage, note_hom
 
 # What reads files is imported where there is something to read: most syncs find nothing new.
 if TYPE_CHECKING:
-    from stenograph.index.reading import FileEnd, FileRows, ReadTask, SessionFacts
-    from stenograph.index.workers import FileReading
+    from stenograph.index.reading import FileEnd, FileReading, FileRows, ReadTask, SessionFacts
 
 # A transaction ends after so many bytes of sessions, so that other processes can write in between.
 _BATCH_BYTES = 64_000_000
@@ -99,7 +98,7 @@ def _index_all(
     """Read files until time runs out, at least one; yields how many are done after each transaction."""
     if not stale:
         return
-    from stenograph.index.workers import MUCH, can_read_beside, read_beside, read_here
+    from stenograph.index.reading import read_here
 
     total, done, count = sum(source.size for source in stale), 0, 0
     by_path: dict[Path, IndexedFile] = {}
@@ -111,8 +110,12 @@ def _index_all(
             yield task
 
     tasks = tasks_of_all()
-    is_much = deadline is None and total >= MUCH and can_read_beside()
-    with contextlib.closing(read_beside(tasks) if is_much else read_here(tasks)) as readings:
+    read = read_here
+    if deadline is None:  # a warm store reads little, and starts no processes for it
+        from stenograph.index.workers import MUCH, can_read_beside, read_beside
+
+        read = read_beside if total >= MUCH and can_read_beside() else read_here
+    with contextlib.closing(read(tasks)) as readings:
         waiting = next(readings, None)
         while waiting is not None and (deadline is None or not count or time.monotonic() < deadline):
             with store.writing() as db:

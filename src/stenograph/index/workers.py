@@ -14,13 +14,13 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import IO, Any
 
 from msgspec import Struct
 
 from stenograph.errors import UnreadableError
-from stenograph.index.reading import FileRows, ReadTask, read_file
+from stenograph.index.reading import Emit, FileReading, FileRows, ReadTask, read_here
 
 #: Other processes take longer to start than they save where there is less to read, in bytes.
 MUCH = 24_000_000
@@ -32,21 +32,6 @@ _BYTES_AHEAD = 8_000_000
 _HELD = 8_000_000
 _LENGTH = 8
 _PIPE = 1 << 20
-
-Emit = Callable[[FileRows], None]
-
-
-class FileReading(Struct):
-    """A task and its rows, to be taken once. `read` raises UnreadableError."""
-
-    task: ReadTask
-    read: Callable[[Emit], None]
-
-
-def read_here(tasks: Iterable[ReadTask]) -> Generator[FileReading, None, None]:
-    """One file after the other, in this process."""
-    for task in tasks:
-        yield FileReading(task, lambda emit, task=task: read_file(task, emit))  # type: ignore[misc]
 
 
 def read_beside(tasks: Iterable[ReadTask]) -> Generator[FileReading, None, None]:
