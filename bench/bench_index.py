@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -119,7 +120,7 @@ def peer_builds(user: Path, names: Sequence[str]) -> Iterator[tuple[str, Process
             own = user.with_name(f"user-{peer.name}")
             shutil.copytree(user, own, symlinks=True, dirs_exist_ok=True, copy_function=os.link)
             yield peer.name, _first(peer, own), own
-            shutil.rmtree(own)
+            shutil.rmtree(own, ignore_errors=True)  # one that was stopped may write a last file
 
 
 def _alone(user: Path) -> Iterator[Figure]:
@@ -309,12 +310,12 @@ def _run(command: Sequence[str], user: Path, codes: Sequence[int] = (0,), *, has
     quiet = subprocess.DEVNULL
     start = time.perf_counter()
     environ = _environment(user, has_daemon=has_daemon)
-    process = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, env=environ, cwd=user)
+    process = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, env=environ, cwd=user, start_new_session=True)
     is_late = threading.Event()
 
     def stop() -> None:
         is_late.set()
-        process.kill()
+        os.killpg(process.pid, signal.SIGKILL)  # with those that it started, which would go on
 
     watch = threading.Timer(PATIENCE, stop)
     watch.start()
