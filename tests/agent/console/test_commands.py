@@ -157,7 +157,7 @@ def test_commands_at_sixty_columns_say_what_is_and_cut_nothing(tmp_path: Path) -
         enter(terminal, "/model nonsense-9")
         terminal.wait_for("steno does not know nonsense-9")
         enter(terminal, "/clear")
-        terminal.wait_for("─ 0 of 200k")
+        terminal.wait_for("nonsense-9  0 of 200k")
 
 
 def test_init_is_recorded_as_the_command_that_was_typed(tmp_path: Path) -> None:
