@@ -33,8 +33,10 @@ try. Their text is all of them in one line; `steno` prints each on a line of its
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 
 def in_quotes(text: str) -> str:
@@ -57,6 +59,10 @@ class StenographError(Exception):
         self.why = why
         #: What to try: a command that can be pasted, or an instruction; or empty.
         self.hint = hint
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """With its attributes, however it was made: processes that read sessions send their errors to the one that asked."""
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
     def __str__(self) -> str:
         return "; ".join(filter(None, (self.what, self.why, self.hint and f"try: {self.hint}")))

@@ -333,6 +333,39 @@ def test_where_other_processes_end_early_the_rest_is_read_here(
     assert_as_built_anew(store, home)
 
 
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # a test may run beside threads
+@pytest.mark.parametrize("is_copied", [True, False])
+def test_a_file_that_another_process_cannot_read_is_a_finding(
+    home: Path, session: Path, monkeypatch: pytest.MonkeyPatch, is_copied: bool
+) -> None:
+    lost = session.with_name(f"{OTHER}.jsonl")
+    shutil.copy(session, lost)
+    monkeypatch.setattr("stenograph.index.workers.MUCH", 0)
+
+    def can_read_beside() -> bool:
+        lost.unlink()  # once it is listed
+        return True
+
+    monkeypatch.setattr("stenograph.index.workers.can_read_beside", can_read_beside)
+    monkeypatch.setattr("stenograph.index.workers._can_copy", lambda: is_copied)
+    report = sync(open_store(None), [home])
+    assert [(found.code, found.path) for found in report.findings] == [("unreadable-file", lost)]
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # a test may run beside threads
+@pytest.mark.skipif(sys.platform != "linux", reason="no process is copied there")
+@pytest.mark.usefixtures("session")
+def test_copies_end_also_where_the_ends_of_processes_are_ignored(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stenograph.index.workers.MUCH", 0)
+    monkeypatch.setattr("stenograph.index.workers.can_read_beside", lambda: True)
+    monkeypatch.setattr("stenograph.index.workers._can_copy", lambda: True)
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        assert sync(open_store(None), [home]).changed == 1
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+
 def test_a_title_that_is_a_summary_in_another_file_is_found_whichever_came_first(tmp_path: Path) -> None:
     """2.0.76 writes the title of a session into the file of a later one."""
     folder = tmp_path / "home" / "projects" / "-w"

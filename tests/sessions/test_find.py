@@ -237,6 +237,14 @@ def test_a_list_with_what_was_read_before_is_the_same_as_one_without(tmp_path: P
     assert len(same()) == 2
 
 
+def test_a_session_that_was_running_when_it_was_last_listed_is_not_days_later(tmp_path: Path) -> None:
+    path = write_session(tmp_path, session_id(1), [user("hi")])
+    cache, changed = ListCache(), path.stat().st_mtime
+    for seconds, expected in ((1, "running"), (200_000, "interrupted")):
+        (info,) = list_sessions([tmp_path], everything=True, cache=cache, now=changed + seconds).sessions
+        assert info.status.value == expected
+
+
 @pytest.mark.parametrize("source", [RICH, *REWOUND], ids=lambda path: path.stem[:8])
 def test_turns_of_a_file_that_grows_are_those_of_the_branch_that_is_loaded(tmp_path: Path, source: Path) -> None:
     cache, path = ListCache(), tmp_path / source.name

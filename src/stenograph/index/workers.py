@@ -5,6 +5,7 @@ A file's rows are handed over together, so that whoever writes them can end a tr
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import pickle
@@ -95,14 +96,16 @@ class _Process(Struct):
     started: subprocess.Popen[bytes] | None = None
 
     def end(self) -> None:
-        self.tasks.close()
-        self.rows.close()
         if self.started is not None:
             self.started.kill()
             self.started.wait()
         else:
-            os.kill(self.id, signal.SIGKILL)
-            os.waitpid(self.id, 0)
+            # Whoever started this process may have it ignore the ends of others: then nothing is left to wait for.
+            with contextlib.suppress(ProcessLookupError, ChildProcessError):
+                os.kill(self.id, signal.SIGKILL)
+                os.waitpid(self.id, 0)
+        self.tasks.close()
+        self.rows.close()
 
 
 def _start(count: int) -> Iterator[_Process]:

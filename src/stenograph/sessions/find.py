@@ -288,10 +288,12 @@ class ListCache:
         self, file: SessionFile, seen: Glance, titles: ListTitles, short_id: str, *, is_settled: bool, **options: Any
     ) -> SessionInfo:
         """As `describe`, once for each state of a file that is settled: what is said of it does not depend on the time."""
-        known = self._described.get(os.fspath(file.path)) if is_settled else None
+        name = os.fspath(file.path)
+        known = self._described.get(name) if is_settled else None
         if known is None or known.seen is not seen or known.titles is not titles:
             known = _Described(seen, titles, describe(file, seen=seen, titles=titles, **options))
-            self._described[os.fspath(file.path)] = known
+            if is_settled:  # else it would still be running once nobody writes it any more
+                self._described[name] = known
         known.info = _with_short_id(known.info, short_id)
         return known.info
 

@@ -24,7 +24,8 @@ _ANSWER_BYTES = 16 << 20
 _FRESH = 9.0
 _LONGEST_FRESH = 0.3
 
-Stamp = tuple[tuple[str, int, int], ...]
+#: Of each file: path, inode, size and time.
+Stamp = tuple[tuple[str, int, int, int], ...]
 
 
 class _Kept(Struct):
@@ -54,10 +55,10 @@ class SessionCache:
                     self._sessions.move_to_end(path)
                     return kept.session
                 self._sessions.pop(path, None)
-            session = load_file(path, None if kept is None else kept.session)
+            session = load_file(path, kept.session if kept is not None and _only_grew(kept.stamp, stamp) else None)
             del kept
             with self._lock:
-                self._keep(path, _Kept(stamp, session, sum(size for _, size, _ in stamp)))
+                self._keep(path, _Kept(stamp, session, sum(size for _, _, size, _ in stamp)))
         return session
 
     def has(self, path: Path) -> bool:
@@ -79,12 +80,21 @@ def stamp_of(path: Path) -> Stamp:
     return tuple(_state(each) for each in paths)
 
 
-def _state(path: Path) -> tuple[str, int, int]:
+def _only_grew(before: Stamp, now: Stamp) -> bool:
+    """Whether the files are the same ones, each as it was or longer: lines of one that was edited may be others."""
+    known = {name: state for name, *state in before}
+    return all(
+        name not in known or [inode, size, changed] == known[name] or (inode == known[name][0] and size > known[name][1])
+        for name, inode, size, changed in now
+    )
+
+
+def _state(path: Path) -> tuple[str, int, int, int]:
     try:
         found = os.stat(path)  # noqa: PTH116
     except OSError:
-        return os.fspath(path), -1, 0
-    return os.fspath(path), found.st_size, found.st_mtime_ns
+        return os.fspath(path), 0, -1, 0
+    return os.fspath(path), found.st_ino, found.st_size, found.st_mtime_ns
 
 
 class _Answer(Struct):
