@@ -10,10 +10,15 @@ from tests.homes import LONG_AGO, assistant, session_id, turns, user, write_sess
 from tests.web.serving import served
 
 from stenograph.analysis import Spent
+from stenograph.config import Config
+from stenograph.index import open_store, sync_usage
 from stenograph.sessions import list_sessions
 from stenograph.testing.lines import text
 from stenograph.views import HomeQuery, home_page
 from stenograph.views.html import PageContext, render_home
+from stenograph.web.questions import Library
+from stenograph.web.session_pages import timeline_of
+from stenograph.web.shelf import Viewer
 
 _CENT = 10_000_000_000
 
@@ -71,3 +76,21 @@ def test_a_list_shows_what_was_just_written(tmp_path: Path) -> None:
     assert "The first" not in listed
     assert "Another one" in listed
     assert re.findall(r">(\d+ turns?)<", listed) == ["6 turns", "5 turns"]
+
+
+def test_a_page_counts_copied_calls_elsewhere_once_the_index_knows_them(tmp_path: Path) -> None:
+    home, index = tmp_path / "claude", tmp_path / "index.sqlite"
+    for number in (1, 2):
+        answer = assistant(text("Done."), sessionId=session_id(number), version="2.1.325")
+        answer["message"] |= {
+            "model": "claude-sonnet-4-5-20250929",
+            "stop_reason": "end_turn",
+            "usage": {"input_tokens": 100_000, "output_tokens": 20_000},
+        }
+        write_session(home, session_id(number), [user("Do it"), answer], modified=LONG_AGO + number)
+    library = Library(Viewer(homes=[home], config=Config(), archive=tmp_path / "archive", index=index))
+    assert timeline_of(library, session_id(2)).page(0, 0).usd == 0.6
+    sync_usage(store := open_store(index), [home])
+    store.close()
+    page = timeline_of(library, session_id(2)).page(0, 0)
+    assert (page.usd, page.session.copied_usd) == (None, 0.6)

@@ -80,20 +80,20 @@ def number_of(request: Request, name: str) -> int:
 
 
 class Timelines:
-    """Timelines of sessions, kept as long as the session is the same."""
+    """Timelines of sessions, kept as long as the session is the same, and what the index knows of its calls."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[str, int], tuple[Session, Timeline]] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, int], tuple[Session, Collection[int], Timeline]] = OrderedDict()
 
-    def get(self, session: Session, branch: int, copies: Callable[[], Collection[int]]) -> Timeline:
+    def get(self, session: Session, branch: int, copies: Collection[int]) -> Timeline:
         """Raises SessionNotFoundError for a branch that is not there."""
         kept = self._kept.get((session.id, branch))
-        if kept and kept[0] is session:
-            return kept[1]
+        if kept and kept[0] is session and kept[1] == copies:
+            return kept[2]
         if branch > len(session.branches):
             raise SessionNotFoundError(f"the session has no branch {branch}")
-        timeline = Timeline(session, choose_branch(session, branch or None), title=session.title, copies=copies())
-        self._kept[(session.id, branch)] = (session, timeline)
+        timeline = Timeline(session, choose_branch(session, branch or None), title=session.title, copies=copies)
+        self._kept[(session.id, branch)] = (session, copies, timeline)
         while len(self._kept) > _KEPT:
             self._kept.popitem(last=False)
         return timeline
@@ -104,7 +104,7 @@ _TIMELINES = Timelines()
 
 def timeline_of(questions: Library, session_id: str, branch: int = 0) -> Timeline:
     """Raises SessionNotFoundError, UnreadableError."""
-    return _TIMELINES.get(questions.load(session_id), branch, lambda: questions.copies(session_id))
+    return _TIMELINES.get(questions.load(session_id), branch, questions.copies(session_id))
 
 
 def as_asked(page: TimelinePage, request: Request) -> TimelinePage:
