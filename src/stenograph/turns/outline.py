@@ -65,7 +65,7 @@ class Outline:
         self.lines = nodes = StrippedLines(before)
         #: The offsets of lines that are not JSON objects, blank ones apart.
         self.damaged: list[int] = []
-        for each in located:
+        for node, each in enumerate(located):
             record = each.record
             if isinstance(record, DamagedRecord) and record.reason != "blank":
                 self.damaged.append(each.offset)
@@ -77,15 +77,16 @@ class Outline:
                     prompts -= 1
                     if prompts < 0:
                         break
-                found[len(nodes)] = understood.without_words()
+                found[node] = understood.without_words()
                 for result in understood.results:
-                    results.setdefault(hash(result.tool_use_id), len(nodes))
+                    results.setdefault(hash(result.tool_use_id), node)
             elif isinstance(record, AssistantRecord):
                 if message_id := message_id_of(record):
-                    self._note_call(hash(message_id), len(nodes))
-                for block in record.content if isinstance(record.content, tuple) else ():
+                    self._note_call(hash(message_id), node)
+                content = record.content
+                for block in content if isinstance(content, tuple) else ():
                     if isinstance(block, ToolUseBlock):
-                        uses.setdefault(hash(block.id), len(nodes))
+                        uses.setdefault(hash(block.id), node)
             nodes.append(each, understood)
         graph = link_graph([GraphFile(path, 0, len(nodes))], nodes, nodes.records.end(), [])
         leaf = choose_leaf(graph)
