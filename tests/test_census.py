@@ -23,6 +23,8 @@ MAY_WRITE = {
     "agent/faces/console/prompt_history.py": "prompts typed in the console, in our own state directory",
     "agent/mcp/servers.py": "a pipe, which hears the standard error of MCP servers",
     "agent/tools/shell.py": "the output of commands",
+    "index/model_calls.py": "a pipe, by which another process says what it read",
+    "index/workers.py": "pipes to and from processes that read beside this one",
     "index/store.py": "its own database, which is deleted when it is damaged",
     "testing/": "session files that a test asks for",
     "traces/hook.py": "events into the spool, in our own state folder, without this package",

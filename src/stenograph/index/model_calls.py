@@ -13,6 +13,7 @@ import contextlib
 import os
 import sqlite3
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -418,10 +419,11 @@ def _scan_beside(sources: Sequence[_Source]) -> Iterator[Take]:
     """A second process reads the later of many files while this one reads and writes the earlier ones.
 
     Yields what gives the calls of a file that was read there; files have to be asked for in their order.
-    None where there is little to read or no second core, and for what was not read: such files are read one by one.
+    None where there is little to read, no second core, or another thread, whose locks would stay locked in a copy, and for what
+    was not read: such files are read one by one.
     """
     shared = _later(sources)
-    if not shared or sys.platform != "linux" or len(os.sched_getaffinity(0)) < 2:
+    if not shared or sys.platform != "linux" or len(os.sched_getaffinity(0)) < 2 or threading.active_count() > 1:
         yield lambda _: None
         return
     import tempfile
@@ -458,7 +460,8 @@ def _scan_beside(sources: Sequence[_Source]) -> Iterator[Take]:
             yield take
         finally:
             os.close(lengths)  # it ends when it has nobody to answer
-            os.waitpid(child, 0)
+            with contextlib.suppress(ChildProcessError):  # whoever started this process may have it ignore the ends of others
+                os.waitpid(child, 0)
 
 
 def _later(sources: Sequence[_Source]) -> list[_Source]:
