@@ -272,6 +272,8 @@ class QueuedCommandAttachment(Attachment, tag_field="type", tag="queued_command"
     """A prompt that was queued and taken up in mid-turn."""
 
     prompt: Json = UNSET
+    # Numbers of the images in it.
+    imagePasteIds: Opt[list[Json]] = UNSET
     commandMode: Opt[str] = UNSET
     source_uuid: Opt[str] = UNSET
     delivery_id: Opt[str] = UNSET
