@@ -13,9 +13,10 @@ from stenograph.analysis import Spent
 from stenograph.config import Config
 from stenograph.index import open_store, sync_usage
 from stenograph.sessions import list_sessions
-from stenograph.testing.lines import text
+from stenograph.testing.lines import encode, text
 from stenograph.views import HomeQuery, home_page
 from stenograph.views.html import PageContext, render_home
+from stenograph.web.parameters import SearchQuery
 from stenograph.web.questions import Library
 from stenograph.web.session_pages import timeline_of
 from stenograph.web.shelf import Viewer
@@ -94,3 +95,17 @@ def test_a_page_counts_copied_calls_elsewhere_once_the_index_knows_them(tmp_path
     store.close()
     page = timeline_of(library, session_id(2)).page(0, 0)
     assert (page.usd, page.session.copied_usd) == (None, 0.6)
+
+
+def test_a_row_counts_a_subagent_that_is_indexed_later_than_its_session(tmp_path: Path) -> None:
+    home, index = tmp_path / "claude", tmp_path / "index.sqlite"
+    path = write_session(home, session_id(1), turns(5))
+    library = Library(Viewer(homes=[home], config=Config(), archive=tmp_path / "archive", index=index))
+    sessions = list_sessions([home]).sessions
+    library.search(SearchQuery(q="anything"))  # brings the index up to date
+    assert library.drawn(sessions)[path].agents == 0
+    agent = path.with_suffix("") / "subagents" / "agent-a1b2c3.jsonl"
+    agent.parent.mkdir(parents=True)
+    agent.write_bytes(encode([user("Look", isSidechain=True, agentId="a1b2c3", sessionId=session_id(1))]))
+    library.search(SearchQuery(q="anything"))  # brings the index up to date
+    assert library.drawn(sessions)[path].agents == 1

@@ -26,22 +26,22 @@ _COUNTED_BYTES = 32 << 20
 _MOST_DRAWN = 500
 
 
-class _DrawnCache:
-    """What was drawn of sessions, while their files are the same."""
+class _TapeCache:
+    """The tapes of sessions, while their files are the same."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[Path, tuple[int, datetime, Drawn]] = OrderedDict()
+        self._kept: OrderedDict[Path, tuple[int, datetime, str]] = OrderedDict()
 
-    def known(self, sessions: Sequence[SessionInfo]) -> tuple[dict[Path, Drawn], list[Path]]:
+    def known(self, sessions: Sequence[SessionInfo]) -> tuple[dict[Path, str], list[Path]]:
         """What is known of some sessions, and the paths of the others."""
-        known: dict[Path, Drawn] = {}
+        known: dict[Path, str] = {}
         for info in sessions:
             kept = self._kept.get(info.path)
             if kept is not None and kept[:2] == (info.size, info.modified):
                 known[info.path] = kept[2]
         return known, [info.path for info in sessions if info.path not in known]
 
-    def keep(self, sessions: Iterable[SessionInfo], found: Mapping[Path, Drawn]) -> None:
+    def keep(self, sessions: Iterable[SessionInfo], found: Mapping[Path, str]) -> None:
         for info in sessions:
             self._kept[info.path] = info.size, info.modified, found[info.path]
         while len(self._kept) > _MOST_DRAWN:
@@ -51,7 +51,9 @@ class _DrawnCache:
 class HomeQuestions(Shelf):
     def __init__(self, viewer: Viewer) -> None:
         super().__init__(viewer)
-        self._drawn = _DrawnCache()
+        self._tapes = _TapeCache()
+        #: What was found in a state of the index.
+        self._casts: tuple[tuple[int, int], dict[Path, Cast]] = ((0, 0), {})
 
     def overview(self) -> OverviewPage:
         return mask_page(overview_page(self.listing(), self.homes), self.masker.mask)
@@ -91,22 +93,27 @@ class HomeQuestions(Shelf):
         return self._index.peek(lambda store: session_ticks(store, paths))
 
     def drawn(self, sessions: Sequence[SessionInfo]) -> Mapping[Path, Drawn]:
-        """What a list draws of some sessions; it is read once for each state of a file."""
+        """What a list draws of some sessions. A tape is read once for each state of a file; subagents have files of their own."""
         from stenograph.index import session_casts, session_ticks
 
-        known, missing = self._drawn.known(sessions)
-        if not missing:
-            self._index.continue_soon()
-            return known
+        tapes, untaped = self._tapes.known(sessions)
+        if self._casts[0] != (state := self._index.state):
+            self._casts = state, {}
+        casts = self._casts[1]
+        uncast = [info.path for info in sessions if info.path not in casts]
 
         def look(store: IndexStore) -> tuple[Mapping[Path, Sequence[Tick]], Mapping[Path, Cast]]:
-            return session_ticks(store, missing), session_casts(store, missing)
+            return session_ticks(store, untaped), session_casts(store, uncast)
 
-        ticks, casts = self._index.peek(look)
-        found = {path: Drawn(tape_letters(ticks.get(path, ())), cast.models, cast.agents) for path, cast in casts.items()}
-        # The index may be behind a file that was just written.
-        self._drawn.keep((info for info in sessions if info.path in casts and casts[info.path].size == info.size), found)
-        return {**known, **found}
+        if untaped or uncast:
+            ticks, found = self._index.peek(look)
+            tapes |= {path: tape_letters(ticks.get(path, ())) for path in untaped}
+            casts |= found
+            # The index may be behind a file that was just written.
+            self._tapes.keep((info for info in sessions if info.path in casts and casts[info.path].size == info.size), tapes)
+        else:
+            self._index.continue_soon()
+        return {path: Drawn(tape, casts[path].models, casts[path].agents) for path, tape in tapes.items() if path in casts}
 
     def counted(self, sessions: list[SessionInfo]) -> list[SessionInfo]:
         """With the turns of the branch that a client would resume."""

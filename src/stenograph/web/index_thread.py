@@ -31,6 +31,8 @@ class IndexThread:
         self._store: IndexStore | None = None
         self._catalog = self._new_catalog()
         self._is_continuing = False
+        #: Differs once something was indexed, by whomever.
+        self.state = (0, 0)
         self._synced = -_SYNCED_SECONDS
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="steno-index")
 
@@ -68,7 +70,9 @@ class IndexThread:
         self._catalog.close()
         self._catalog = self._new_catalog()
         store.place_of = self._catalog.place_of
-        return sync(store, self._homes, archived=self.archived(), seconds=seconds)
+        report = sync(store, self._homes, archived=self.archived(), seconds=seconds)
+        self.state = store.connection.total_changes, store.connection.execute("PRAGMA data_version").fetchone()[0]
+        return report
 
     def archived(self) -> list[IndexedFile]:
         """The files that only the archive has; an unreadable archive stops no answer."""
