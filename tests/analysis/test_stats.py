@@ -114,6 +114,26 @@ def test_what_a_command_printed_and_an_image_are_conversation(tmp_path: Path) ->
     assert last.parts["unknown"] < 40
 
 
+def test_an_image_that_later_requests_leave_out_leaves_the_conversation(tmp_path: Path) -> None:
+    """As 2.1.45 does with pasted ones."""
+    played = Played()
+    played.prompt("Go")
+    (read,) = played.call("I read it", ("Read", {"file_path": "/p/a.py"}))
+    played.result(read, PROSE * 40, "files")
+    played.call("Done")
+    played.prompt("What is this?")
+    source = {"type": "base64", "media_type": "image/png", "data": "aGk="}
+    played.lines[-1]["message"]["content"] = [{"type": "text", "text": "What is this?"}, {"type": "image", "source": source}]
+    played.parts["conversation"] += 1_500
+    played.call("A tide table")
+    played.prompt("And now?")
+    played.parts["conversation"] -= 1_500
+    played.call("Done", cold=True)
+    last = list(context_of(load_file(played.write(_path(tmp_path))).turns))[-1]
+    assert last.parts["files"] == pytest.approx(played.calls[-1]["files"], rel=0.1)
+    assert last.parts["conversation"] == pytest.approx(played.calls[-1]["conversation"], rel=0.1, abs=60)
+
+
 def test_a_compaction_leaves_the_fixed_part_and_a_summary(tmp_path: Path) -> None:
     played = Played()
     _work(played, 2)

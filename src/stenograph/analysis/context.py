@@ -194,6 +194,8 @@ class _Reading:
         self._shape = shape or FixedShape()
         self._residents = residents
         self._living: list[Resident] = []
+        # The part and the tokens of each image that was not a result.
+        self._pictures: list[tuple[str, int]] = []
         self._parts = dict.fromkeys(PARTS, 0)
         self._before: ApiCall | None = None
         self._fixed = self._memory = 0
@@ -233,6 +235,7 @@ class _Reading:
     def _begin(self, call: ApiCall, prompt: int) -> None:
         said = min(prompt, sum(map(_tokens, self._heard)) + self._images * _TOKENS_PER_IMAGE)
         self._parts["conversation"] = said
+        self._pictures += [("conversation", _TOKENS_PER_IMAGE)] * self._images
         if prompt - said > _LARGEST_FIXED:  # the file begins in the middle of a conversation
             self._parts["unknown"] = prompt - said
             return
@@ -249,6 +252,7 @@ class _Reading:
     def _begin_again(self, prompt: int, notes: Sequence[Note]) -> None:
         """After a compaction: the fixed part, a summary, and files that the client attaches again."""
         self._living.clear()
+        self._pictures.clear()
         self._parts = dict.fromkeys(PARTS, 0)
         self._fixed = min(self._fixed, prompt)
         self._put_fixed()
@@ -283,6 +287,8 @@ class _Reading:
             else:
                 share = min(grown * each.tokens // expected if expected else 0, each.most)
             self._parts[each.part] += share
+            if each.is_image:
+                self._pictures.append((each.part, share))
             if each.tool is not None:
                 resident = Resident(each.tool, turn.number, share)
                 self._living.append(resident)
@@ -310,7 +316,7 @@ class _Reading:
         texts += [("conversation", characters) for characters in self._heard]
         added += [_prose(part, round(characters / self._density)) for part, characters in texts]
         images = [note.part for note in notes if note.is_image] + ["conversation"] * self._images
-        added += [_Addition(part, _TOKENS_PER_IMAGE, round(_TOKENS_PER_IMAGE * _DENSEST), None) for part in images]
+        added += [_Addition(part, _TOKENS_PER_IMAGE, round(_TOKENS_PER_IMAGE * _DENSEST), None, is_image=True) for part in images]
         return added
 
     @property
@@ -321,12 +327,19 @@ class _Reading:
         return min(max(self._written / self._counted, 2.0), 6.0)
 
     def _shrink(self, tokens: int, *, is_first: bool) -> None:
-        """What a prompt lost: the thinking of the turn before, one result, or the oldest results."""
+        """What a prompt lost: the thinking of the turn before, one result, an image that was pasted, or the oldest results."""
         if is_first and _is_about(self._parts["thinking"], tokens):
             self._parts["thinking"] = 0
             return
         alike = [each for each in self._living if _is_about(each.tokens, tokens)]
+        picture = next((each for each in self._pictures if _is_about(each[1], tokens)), None)
         oldest = alike[-1:] or [each for each in self._living if each.tokens > _FEW]
+        if not alike and picture is not None:
+            oldest = []
+            self._pictures.remove(picture)
+            part, taken = picture[0], min(picture[1], self._parts[picture[0]])
+            self._parts[part] -= taken
+            tokens -= min(taken, tokens)
         for each in oldest:
             if each.tokens > tokens + tokens // 10 + _SLACK:
                 continue
@@ -350,6 +363,7 @@ class _Addition(NamedTuple):
     tool: ToolCall | None
     #: Tools that it found, whose descriptions every later request carries.
     names: int = 0
+    is_image: bool = False
 
 
 def _prose(part: str, tokens: int) -> _Addition:
