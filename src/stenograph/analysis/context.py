@@ -21,6 +21,7 @@ from stenograph.records import (
     DocumentBlock,
     FileAttachment,
     ImageBlock,
+    QueuedCommandAttachment,
     Record,
     ToolReferenceBlock,
     UserRecord,
@@ -67,7 +68,7 @@ class Note(Struct, frozen=True):
     node: int
     part: str
     characters: int
-    is_image: bool = False
+    images: int = 0
 
 
 class FixedShape(Struct, frozen=True):
@@ -109,18 +110,21 @@ def shape_of(records: Sequence[Record]) -> FixedShape:
         str(tool.get("name")): len(to_text(tool)) for tool in (tools if isinstance(tools, list) else ()) if isinstance(tool, dict)
     }
     notes = [
-        Note(node, _NOTED.get(record.kind, "system"), sum(map(_rendered, record.rendered or ())), is_image=_is_image(record))
+        Note(node, _NOTED.get(record.kind, "system"), sum(map(_rendered, record.rendered or ())), _noted_images(record))
         for node, record in enumerate(records)
-        if isinstance(record, AttachmentRecord) and (record.rendered or _is_image(record))
+        if isinstance(record, AttachmentRecord) and (record.rendered or _noted_images(record))
     ]
     return FixedShape(len(to_text(given["system"])) if given.get("system") else 0, sizes, tuple(notes))
 
 
-def _is_image(record: AttachmentRecord) -> bool:
-    """Whether it is a file that was mentioned and that is sent as an image."""
-    file = record.attachment
-    content = file.content if isinstance(file, FileAttachment) else None
-    return isinstance(content, dict) and content.get("type") == "image"
+def _noted_images(record: AttachmentRecord) -> int:
+    """Files that were mentioned and are sent as an image, and images of a queued prompt."""
+    noted = record.attachment
+    if isinstance(noted, FileAttachment):
+        return isinstance(noted.content, dict) and noted.content.get("type") == "image"
+    blocks = noted.prompt if isinstance(noted, QueuedCommandAttachment) else None
+    blocks = blocks if isinstance(blocks, list) else []
+    return sum(isinstance(block, dict) and block.get("type") == "image" for block in blocks)
 
 
 def standing_notes(records: Sequence[Record]) -> frozenset[str]:
@@ -315,7 +319,7 @@ class _Reading:
         texts = [(note.part, note.characters) for note in notes if note.characters]
         texts += [("conversation", characters) for characters in self._heard]
         added += [_prose(part, round(characters / self._density)) for part, characters in texts]
-        images = [note.part for note in notes if note.is_image] + ["conversation"] * self._images
+        images = [note.part for note in notes for _ in range(note.images)] + ["conversation"] * self._images
         added += [_Addition(part, _TOKENS_PER_IMAGE, round(_TOKENS_PER_IMAGE * _DENSEST), None, is_image=True) for part in images]
         return added
 
