@@ -271,6 +271,27 @@ def test_a_word_that_is_everywhere_finds_the_same_and_ranks_what_was_said(
     assert [hit.session for hit in search(store, parse_query("whale"), only_output).hits] == [_session_name(1)]
 
 
+def test_a_search_sees_one_state_of_the_store_whatever_others_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _make(tmp_path, 1, [user("u1", "Draw a whale"), assistant("a1", "m1", [text("Here is a whale")], "u1")])
+    path = tmp_path / "index.sqlite"
+    store, other = open_store(path), open_store(path)
+    sync(store, [tmp_path])
+    monkeypatch.setattr("stenograph.index.find._FREQUENT", 1)
+    matching = _Searching._matching
+
+    def then_all_is_deleted(self: _Searching, match: str) -> list[int]:
+        found = matching(self, match)
+        with other.writing() as db:
+            for table in ("docs", "doc_spans", "sqlite_sequence", "sessions"):
+                db.execute(f"DELETE FROM {table}")
+            db.execute("INSERT INTO text (text) VALUES ('delete-all')")
+        return found
+
+    monkeypatch.setattr(_Searching, "_matching", then_all_is_deleted)
+    assert [hit.matches for hit in search(store, parse_query("whale")).hits] == [2]
+    assert search(store, parse_query("whale")).hits == ()
+
+
 @pytest.mark.parametrize("table", ["docs", "sessions"])
 def test_what_another_process_forgets_meanwhile_is_left_out(shop: Path, monkeypatch: pytest.MonkeyPatch, table: str) -> None:
     store = _indexed(shop)

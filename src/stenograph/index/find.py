@@ -142,41 +142,43 @@ def search(
 ) -> Found:
     """The sessions that match a query, best or newest first, each with its best lines."""
     now = time.time() if now is None else now
-    searching = _Searching(store, narrowed, lines)
-    terms = list(relaxed(query) or terms_of(query))
-    shares: dict[int, float] = {}
-    is_partial = False
-    if relaxed(query):
-        query = AllOf(tuple(terms))
-        matches, shares = searching.sentence(terms)
-        is_partial = 1.0 not in shares.values()
-    else:
-        matches = searching.evaluate(query)
-    if not matches and isinstance(query, AllOf) and all(isinstance(item, Term) for item in query.items):
-        matches, is_partial = searching.most_of(query.items), True
-    if isinstance(query, AllOf) and len(terms) > 1 and matches:
-        for session, together in searching.together(terms).items():
-            if session in matches:
-                score = (matches[session].score + _TOGETHER * together.score) * shares.get(session, 1.0) ** _SHARED
-                matches[session] = _Match(score, together.doc, matches[session].lines)
-    ranked = searching.ranked(matches, now)
-    if newest:
-        ranked = searching.by_age(ranked)
-    shown = ranked[:limit]
-    docs = searching.best_docs([session for session, _ in shown], matches, terms)
-    return Found(
-        tuple(hit for row in shown for hit in searching.describe(row, matches[row[0]], docs[row[0]], query)),
-        len(ranked),
-        sum(matches[session].lines for session, _ in ranked),
-        is_partial and bool(ranked),
-    )
+    with store.reading():
+        searching = _Searching(store, narrowed, lines)
+        terms = list(relaxed(query) or terms_of(query))
+        shares: dict[int, float] = {}
+        is_partial = False
+        if relaxed(query):
+            query = AllOf(tuple(terms))
+            matches, shares = searching.sentence(terms)
+            is_partial = 1.0 not in shares.values()
+        else:
+            matches = searching.evaluate(query)
+        if not matches and isinstance(query, AllOf) and all(isinstance(item, Term) for item in query.items):
+            matches, is_partial = searching.most_of(query.items), True
+        if isinstance(query, AllOf) and len(terms) > 1 and matches:
+            for session, together in searching.together(terms).items():
+                if session in matches:
+                    score = (matches[session].score + _TOGETHER * together.score) * shares.get(session, 1.0) ** _SHARED
+                    matches[session] = _Match(score, together.doc, matches[session].lines)
+        ranked = searching.ranked(matches, now)
+        if newest:
+            ranked = searching.by_age(ranked)
+        shown = ranked[:limit]
+        docs = searching.best_docs([session for session, _ in shown], matches, terms)
+        return Found(
+            tuple(hit for row in shown for hit in searching.describe(row, matches[row[0]], docs[row[0]], query)),
+            len(ranked),
+            sum(matches[session].lines for session, _ in ranked),
+            is_partial and bool(ranked),
+        )
 
 
 def matching_lines(store: IndexStore, query: Query, narrowed: Filter = EVERYTHING) -> dict[int, int]:
     """How many lines of each session match a query, by the session's row, of the files of one conversation by one of them."""
-    searching = _Searching(store, narrowed, 0)
-    matches = searching.sentence(loose)[0] if (loose := relaxed(query)) else searching.evaluate(query)
-    return {session: matches[session].lines for session, _ in searching.ranked(matches, 0.0)}
+    with store.reading():
+        searching = _Searching(store, narrowed, 0)
+        matches = searching.sentence(loose)[0] if (loose := relaxed(query)) else searching.evaluate(query)
+        return {session: matches[session].lines for session, _ in searching.ranked(matches, 0.0)}
 
 
 def scan(

@@ -143,6 +143,15 @@ class IndexStore:
         self.connection.close()
 
     @contextlib.contextmanager
+    def reading(self) -> Iterator[None]:
+        """What is asked meanwhile is answered from one state of the store, whatever others write."""
+        self.connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self.connection.rollback()
+
+    @contextlib.contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """A transaction that no other writer is in; undone where it raises. Raises UnwritableError."""
         try:
