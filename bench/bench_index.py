@@ -84,7 +84,7 @@ def _beside_peers(user: Path, what: str, word: str, queries: Sequence[Expected] 
     costs, searches = {}, {}
     for peer in _peers(word):
         own = user.with_name(f"user-{peer.name}")
-        shutil.copytree(user, own, symlinks=True, dirs_exist_ok=True, copy_function=os.link)
+        shutil.copytree(user, own, symlinks=True, dirs_exist_ok=True)  # not links: they change the files
         cost = _first(peer, own)
         told = f"stopped after {PATIENCE:.0f} s" if cost is None else f"{cost.wall:.1f} s, {cost.memory:.0f} MB"
         print(f"       {what}: {peer.name} {told}", flush=True)
@@ -118,7 +118,7 @@ def peer_builds(user: Path, names: Sequence[str]) -> Iterator[tuple[str, Process
     for peer in _peers(WORD):
         if peer.name in names:
             own = user.with_name(f"user-{peer.name}")
-            shutil.copytree(user, own, symlinks=True, dirs_exist_ok=True, copy_function=os.link)
+            shutil.copytree(user, own, symlinks=True, dirs_exist_ok=True)  # not links: they change the files
             yield peer.name, _first(peer, own), own
             shutil.rmtree(own, ignore_errors=True)  # one that was stopped may write a last file
 

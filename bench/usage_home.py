@@ -6,6 +6,7 @@ while they were written: each call once, whatever the files repeat. Nothing here
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 import uuid
@@ -308,8 +309,14 @@ def _replay(home: _Home, session: _Session) -> None:
 
 
 def _clone(home: _Home, session: _Session) -> None:
+    """As `steno clone` does: the same lines, with ids that are made from the clone's own."""
     copy, lines = _copy(home, session, "clone")
-    home.write(copy.path, [{**line, "uuid": home.name()} for line in lines])
+    digits = hashlib.shake_256(copy.name.encode()).hexdigest(16 * len(lines))
+    home.write(copy.path, [{**line, "uuid": _uuid(digits[32 * place :])} for place, line in enumerate(lines)])
+
+
+def _uuid(digits: str) -> str:
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-8{digits[17:20]}-{digits[20:32]}"
 
 
 def stamp(moment: datetime) -> str:

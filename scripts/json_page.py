@@ -12,9 +12,10 @@ _HEADER = """# JSON
 
 Generated from the page types in `src/stenograph/views/pages` by `scripts/generate_docs.py`; do not edit.
 
-With `--json`, a command prints one document; `steno tail` prints one per line. The first member, `schema`, has its name and
-version, such as `"sessions/1"`. The version changes when a member is removed, renamed or gets another meaning. Members can be
-added at any time. Every member is always present, and null if unknown, unless it is marked as optional. Times are ISO 8601 in UTC
+With `--json`, a command prints one document; `steno tail` prints one per line. (`steno agent --json` prints Claude Code's result
+object instead.) The first member, `schema`, has its name and version, such as `"sessions/1"`. The version changes when a member
+is removed or renamed, or gets another meaning. Members can be added at any time. Every member is always present, and null if
+unknown, unless it is marked as optional. Times are ISO 8601 in UTC
 (`2026-01-31T12:00:00Z`), sizes are in bytes, durations in milliseconds. Secrets are masked unless `--reveal` is given.
 
 In Python: `stenograph.views.json_schema(page_type)`.
@@ -74,13 +75,14 @@ def _type(member: dict[str, Any]) -> str:
         name = member["$ref"].rpartition("/")[2]
         return f"[{name}](#{name.lower()})"
     if "anyOf" in member:
-        return " or ".join(_type(each) for each in member["anyOf"])
+        types = [_type(each) for each in member["anyOf"]]
+        return (", or " if any(" (" in each for each in types) else " or ").join(types)
     if "enum" in member:
         return " or ".join(f"`{each}`" for each in member["enum"])
     kind = member.get("type")
     if kind == "array":
         if "prefixItems" in member:
-            return f"list of {len(member['prefixItems'])}: {', '.join(_type(each) for each in member['prefixItems'])}"
+            return f"list of {len(member['prefixItems'])} ({', '.join(_type(each) for each in member['prefixItems'])})"
         return f"list of {_type(member['items'])}" if member.get("items") else "list"
     if kind == "object":
         inner = member.get("additionalProperties")

@@ -23,7 +23,7 @@ MAY_WRITE = {
     "agent/faces/console/prompt_history.py": "prompts typed in the console, in our own state directory",
     "agent/mcp/servers.py": "a pipe, which hears the standard error of MCP servers",
     "agent/tools/shell.py": "the output of commands",
-    "index/model_calls.py": "a pipe, by which another process says what it read",
+    "index/call_rows.py": "a pipe, by which another process says what it read",
     "index/workers.py": "pipes to and from processes that read beside this one",
     "index/store.py": "its own database, which is deleted when it is damaged",
     "testing/": "session files that a test asks for",
@@ -130,7 +130,11 @@ def test_the_census_lets_reading_pass(source: str) -> None:
 
 
 #: Who may speak to the network. Folders end with a slash.
-MAY_CONNECT = ("net/", "model/transport.py")
+MAY_CONNECT = {
+    "net/": "connections",
+    "model/transport.py": "asyncio on top of net",
+    "web/connections.py": "asks how far a browser's request has come",
+}
 _NETWORK_MODULES = ("socket", "ssl", "http.client", "urllib.request", "h11")
 
 
@@ -300,6 +304,7 @@ MAY_SPELL = {
 MAY_PEEK = {
     "records/": "the format",
     "testing/": "torn lines for tests",
+    "index/beginnings.py": "finds the first line that no fork copied without decoding the long ones before it",
     "surgery/ids.py": "finds every id of a family, in damaged lines too, at the speed of a byte search",
 }
 #: Members that a line of the format has beside its type.

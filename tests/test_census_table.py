@@ -251,7 +251,7 @@ ROWS = [
         look=connects,
         advice="connect through stenograph.net",
         owner="net/",
-        others={name: "asyncio on top of net" for name in MAY_CONNECT if name != "net/"},
+        others={name: why for name, why in MAY_CONNECT.items() if name != "net/"},
         sample="import ssl",
         hint=r"socket|ssl|http|urllib|h11",
     ),

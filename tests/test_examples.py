@@ -30,6 +30,7 @@ MAY_END_WITH_ONE = ("--strict", "undo", "--list failed", "trace sweep", "archive
 ONLY_PARSED = (
     "archive install --timer",
     "export .*--follow",
+    "clone .*--resume",
     "agent",
     "web",
     "resume",
@@ -132,12 +133,12 @@ def test_an_example_runs(example: str, tmp_path: Path, monkeypatch: pytest.Monke
     if any(re.search(rf"(?:^|\s){each}(?:\s|$)", named) for each in ONLY_PARSED):
         assert _main([*(words if "--" not in words else words[: words.index("--")]), "--help"], monkeypatch)[0] == 0
         return
+    if "--home" in named:
+        shutil.copytree(home, tmp_path / "demo")
     for before in _before(named):
         assert _main(before, monkeypatch)[0] == 0
     if "restore 3f2a" in named:
         next(home.glob(f"projects/*/{NAMED}.jsonl")).unlink()
-    if "--home" in named:
-        shutil.copytree(home, tmp_path / "demo")
     if "--baseline" in named:
         assert _main(["check", str(home), "--write-baseline", "known.json"], monkeypatch)[0] == 0
     code, said = _main(words, monkeypatch)
@@ -152,6 +153,8 @@ def _before(named: str) -> list[list[str]]:
         return [*([["clone", "3f2a"]] * 6), ["edit", "3f2a", "--drop-turns", "--turns", "1", "--apply"]]
     if "uninstall" in named:
         return [[*named.split()[:1], "install", "--apply"]]
+    if named.startswith("--home") and "undo" in named:
+        return [[*named.split()[:2], "edit", "4583", "--compress", "--keep-last", "1", "--apply"]]
     if named.startswith("undo"):
         return [["edit", "3f2a", "--drop-turns", "--turns", "1", "--apply"]]
     return []

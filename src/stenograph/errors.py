@@ -19,6 +19,8 @@
     │   ├── ProxyRefusedError          the proxy does not connect to the server
     │   └── MalformedResponseError     what came is not HTTP, or ended too early
     ├── DeliveryError                  a trace receiver did not accept them
+    ├── LoginError                     a login to an MCP server can't be made or used
+    ├── HeaderRefusedError             an MCP server does not accept the header that the user configured
     ├── ModelError                     the model's endpoint gave no answer, or none that can be used
     │   ├── UnreachableError           there is no connection, or it ended too early
     │   └── RefusedError               the endpoint answered with an error
@@ -186,6 +188,18 @@ class DeliveryError(StenographError):
         self.status = status
         #: Seconds that the receiver asked for.
         self.retry_after = retry_after
+
+
+class LoginError(StenographError):
+    """A login to an MCP server can't be made or used.
+
+    It was refused, took too long or brought no tokens; there is no port for the browser or no place for the tokens; they can't be
+    refreshed; or the server is not connected even with them.
+    """
+
+
+class HeaderRefusedError(StenographError):
+    """An MCP server does not accept the header that the user configured."""
 
 
 class ModelError(StenographError):

@@ -17,10 +17,11 @@ from msgspec import convert
 from tests.agent.world import world_at
 from tests.conftest import Need
 
-from stenograph.agent.customs.commands import CustomCommand, CustomCommands, CustomSource
+from stenograph.agent.customs.commands import CustomCommand, CustomCommands
+from stenograph.agent.customs.files import CustomSource
 from stenograph.agent.customs.skill_tool import SkillTool
 from stenograph.agent.engine.options import AgentOptions, Compat, PermissionMode
-from stenograph.agent.permissions import named_files
+from stenograph.agent.permissions import changing_commands, named_files
 from stenograph.agent.permissions.live_policy import Behavior, Decision, parse_rules, policy_from
 from stenograph.agent.permissions.policy import BY_RULE, NOT_GRANTED, Permissions
 from stenograph.agent.permissions.rules import is_rule_of_a_known_tool, names_of, parse_rule, split_rules
@@ -523,6 +524,17 @@ def test_reading_needs_no_rule_as_in_2_1_325(project: Path, command: str, is_all
         "which /etc/passwd",
         "tail -f a",
         "sleep infinity",
+        # The file holds more arguments, among them names of files.
+        "strings @list",
+        "strings -n 4 -- @list",
+        "LANG=C strings a @list",
+        # tree takes the value from the next word, and `o` and `l` are options.
+        "tree -Lo 1 out",
+        "tree -aLo 1 out",
+        "tree -Ll 3 .",
+        "tree -Po x out",
+        "tree -Io x out",
+        "tree -Inode .",
     ],
 )
 def test_what_may_write_or_look_elsewhere_is_not_reading(project: Path, command: str) -> None:
@@ -550,6 +562,9 @@ def test_what_may_write_or_look_elsewhere_is_not_reading(project: Path, command:
         "wc -lc a",
         "date -u +%F",
         "od -An -tx1 -N16 a",
+        "strings -n4 a",
+        "tree -aL 2 -I '*.pyc' sub",
+        "tree -L2",
     ],
 )
 def test_options_that_only_change_how_something_is_shown_need_no_rule(project: Path, command: str) -> None:
@@ -656,6 +671,137 @@ def test_a_folder_changed_to_inside_is_where_names_are_looked_for(project: Path)
     # Should the folder not be there, the name would be looked for in the one above the project.
     assert not may_run(project, "cd sub; cat ../a")
     assert may_run(project, "cd sub && make x", allowed="Bash(make:*)")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "for i in 1 2; do ls; cd sub; done",
+        "for i in 1 2; do cd sub; done; cat a",
+        "while cd sub; do cat a; done",
+        "until ! cd sub; do cat a; done",
+        "if ls; then for i in 1 2\ndo cat a; cd sub\ndone; fi",
+        "for i in 1 2; do while ls; do cat a; done; cd sub; done",
+        "for i in 1 2; do LANG=C cd sub; done",
+        "for i in 1 2; do timeout 1 \\cd sub; done",
+        "for i in 1 2; do pushd sub; done",
+        "time -p while cd sub; do cat a; done",
+        "for i in 1 2; do echo '[core]' > config; cd sub; done",
+    ],
+)
+def test_a_command_that_changes_the_directory_in_a_loop_needs_a_rule_for_all_of_it(project: Path, command: str) -> None:
+    """A part may run in directories that are reached only behind it, or by more than one turn."""
+    rules = "Bash(cd:*) Bash(pushd:*) Bash(time:*) Bash(timeout:*)"
+    for mode in ("default", "plan", "dontAsk", "acceptEdits"):
+        assert not may_run(project, command, mode=mode)
+        assert not may_run(project, command, mode=mode, allowed=rules)
+    assert may_run(project, command, allowed="Bash")
+    assert may_run(project, command, allowed=f"Bash({command})")
+
+
+def test_a_refusal_names_the_change_of_directory_in_a_loop(project: Path) -> None:
+    decision = decide(project, Bash(), {"command": "for i in 1 2; do cd sub; done; cat a"})
+    assert decision.reason == (
+        "This command requires approval: a change of directory cannot be checked in a command with a loop, at `cd sub`."
+        " Only the rule Bash, or one with exactly this command, would allow it."
+    )
+
+
+def test_a_loop_in_one_directory_and_a_change_of_it_without_a_loop_need_no_such_rule(project: Path) -> None:
+    assert may_run(project, "for i in 1 2; do cat a; done")
+    assert may_run(project, "for i in 1 2; do make; done", allowed="Bash(make:*)")
+    assert may_run(project, "cd sub && ls")
+
+
+@pytest.mark.parametrize(
+    "word", ['["!"l]ink', r"[\!l]ink", "['!'l]ink", r"[k\]l]ink", '["^"l]ink', 'sub/../["!"l]ink', '[l""]ink']
+)
+def test_a_pattern_with_something_quoted_in_brackets_is_not_reading(project: Path, word: str) -> None:
+    """For bash `["!"l]` is `!` or `l`, and `[!l]` all but `l`."""
+    assert subprocess.run(["bash", "-c", f"cat {word}"], cwd=project, capture_output=True, check=True).stdout == b"out\n"
+    (project / "kink").write_text("inside\n")
+    for mode in ("default", "plan", "acceptEdits"):
+        assert not may_run(project, f"cat {word}", mode=mode)
+
+
+def test_patterns_with_something_quoted_beside_brackets_are_reading(project: Path) -> None:
+    (project / "a b1").write_text("inside\n")
+    for command in ("cat 'a b'[0-9]", "cat a\\ b[0-9]", "cat [!lk]*", "grep '[\"!]' a", "[ 'a' = \"b\" ]"):
+        assert may_run(project, command), command
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "mv a/b/out l && echo KEY >> l",
+        "mv a/b/out/ l && echo KEY >> l",
+        "echo KEY > l; mv a/b/out l; echo KEY > l",
+        "for i in 1 2; do echo KEY >> l; mv a/b/out l; done",
+        "mv a/b c && echo KEY >> c/out",
+        "mv a c && mv c/b d && echo KEY >> d/out",
+        "mv plain.txt a/b c && touch c/b/out",
+        "mv -- -- d && touch d/--",
+        "mv a/b/out a/c/out/f d",
+    ],
+)
+def test_accept_edits_moves_no_links(project: Path, command: str) -> None:
+    """At its new place a relative link may lead out of the project; nothing is there yet when the command is judged."""
+    for folder in ("a/b", "a/c", "c", "d"):
+        (project / folder).mkdir(parents=True)
+    (project / "a" / "b" / "out").symlink_to("../out")
+    (project / "--").symlink_to("out")
+    (project / "plain.txt").write_text("x\n")
+    assert not may_run(project, command, mode="acceptEdits")
+
+
+def test_accept_edits_does_not_move_the_directory_that_it_works_in(project: Path) -> None:
+    """`..` would be another directory."""
+    deep = project / "sub" / "a" / "b"
+    deep.mkdir(parents=True)
+    for command in ("mv ../b ../../b && echo KEY >> ../../../x", "mv ../../a ../../../a", "mv ../b ../c"):
+        assert not may_run(project, command, mode="acceptEdits", cwd=deep)
+    assert may_run(project, "mv x ../x && echo KEY >> ../../../x", mode="acceptEdits", cwd=deep)
+
+
+def test_accept_edits_moves_and_copies_files_and_directories_without_links(project: Path) -> None:
+    (project / "b.txt").write_text("x\n")
+    (project / "sub" / "deep").mkdir()
+    (project / "sub" / "deep" / "f").write_text("x\n")
+    for command in ("mkdir -p a && mv b.txt a/ && cat a/b.txt", "cp b.txt c && cat c", "mv sub a && echo x > a/deep/f"):
+        assert may_run(project, command, mode="acceptEdits"), command
+
+
+def test_accept_edits_does_not_move_a_directory_that_it_cannot_look_through(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "sub" / "f").write_text("x\n")
+    assert may_run(project, "mv sub a", mode="acceptEdits")
+
+    def refuse(path: object) -> None:
+        raise PermissionError(path)
+
+    for broken, name, value in ((changing_commands, "_MOST_ENTRIES", 0), (os, "scandir", refuse)):
+        with monkeypatch.context() as patch:
+            patch.setattr(broken, name, value)
+            assert not may_run(project, "mv sub a", mode="acceptEdits")
+
+
+def test_git_status_does_not_show_changes_where_some_files_may_not_be_read(project: Path) -> None:
+    shutil.rmtree(project / ".git")
+    subprocess.run(["git", "init", "-q"], cwd=project, check=True)
+    for option in ("-v", "-vv", "-sv", "-vb", "--verbose"):
+        assert not may_run(project, f"git status {option}", denied="Read(secret.txt)")
+    for option in ("-sb", "--short", "--branch", ""):
+        assert may_run(project, f"git status {option}", denied="Read(secret.txt)")
+    assert may_run(project, "git status -v")
+
+
+@pytest.mark.parametrize("moving", ["cd -P /", "cd $HOME", "pushd /", "LANG=C cd /"])
+def test_behind_a_change_of_directory_that_only_a_rule_allows_nothing_is_reading(project: Path, moving: str) -> None:
+    rules = "Bash(cd:*) Bash(pushd:*) Bash(make:*)"
+    assert may_run(project, f"{moving} && make x", allowed=rules)
+    for reading in ("cat etc/passwd", "ls", "make x < etc/passwd", "make x > planted"):
+        assert not may_run(project, f"{moving} && {reading}", allowed=rules)
 
 
 def test_reading_files_by_a_command_needs_a_rule_where_some_may_not_be_read(project: Path) -> None:
@@ -859,6 +1005,17 @@ def test_a_search_is_not_filtered_where_no_rule_denies_to_read(project: Path) ->
         ("cat .[[=e=]]nv", True),
         ("cat .[e]nv", True),
         ("cat ./.e*v", True),
+        # For bash these are `!` or `e`, `^` or `e`, and so on.
+        ('cat .["!"e]nv', True),
+        ("cat .[\\!e]nv", True),
+        ("cat .['^'e]nv", True),
+        ("cat .[e\\]]nv", True),
+        ("cat .[$'!'e]nv", True),
+        ("cat .[$(echo e)]nv", True),
+        ("cat .[\"!\"e]n['^'v]", True),
+        ('cat < .["!"e]nv', True),
+        ('cd ["!"s]ub && cat ../.env', True),
+        ('cat [e]"!"*', False),
         ("cat sub/../.e*", True),
         ("cat ../proj*/.env", True),
         ("cat .{{env,x}}", True),
@@ -889,6 +1046,8 @@ def test_a_search_is_not_filtered_where_no_rule_denies_to_read(project: Path) ->
         ("cd sub && cat ../notes.txt", False),
         ("cd $(git rev-parse --show-toplevel) && make test", False),
         ("for f in *.txt; do wc -l $f; done", False),
+        ("grep '[\"]' notes.txt", False),
+        ("for i in 1 2; do cd sub; make; cd ..; done", False),
         ("echo $x $(date)", False),
         ("git commit -m 'about {{braces}} and *stars*'", False),
     ],
@@ -904,6 +1063,24 @@ def test_a_file_is_denied_to_commands_from_the_folder_they_work_in(project: Path
     assert not may_run(project, "cat ../.env", mode="bypassPermissions", denied="Read(.env)", cwd=project / "sub")
     (project / ".env").write_text("KEY=1\n")
     assert not may_run(project, "cat ../.e*", mode="bypassPermissions", denied="Read(/.env)", cwd=project / "sub")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cd ..; cd ..; cat .env",
+        "for i in 1 2; do cd ..; done; cat .env",
+        "while cd ..; do cat .env; done",
+        "up() { cd ..; }; up; up; cat .e*",
+        "bash -c 'cd .. && cd .. && cat .env'",
+    ],
+)
+def test_a_file_is_denied_to_commands_that_reach_its_directory_in_several_steps(project: Path, command: str) -> None:
+    (project / ".env").write_text("KEY=1\n")
+    deep = project / "sub" / "deep"
+    deep.mkdir()
+    assert not may_run(project, command, mode="bypassPermissions", denied="Read(/.env)", cwd=deep)
+    assert may_run(project, command.replace(".e", ".x"), mode="bypassPermissions", denied="Read(/.env)", cwd=deep)
 
 
 def test_a_pattern_is_looked_up_each_time(project: Path) -> None:

@@ -15,6 +15,7 @@ from stenograph.agent.context.git import GitState
 from stenograph.agent.engine.options import AgentOptions, PermissionMode
 from stenograph.agent.permissions.configuring import configured
 from stenograph.agent.permissions.git_reading import is_plain_repository
+from stenograph.agent.permissions.trust import ProjectTrust
 
 HOOKS = {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}
 
@@ -119,6 +120,18 @@ def test_a_command_that_allows_tools_is_part_of_what_is_trusted(tmp_path: Path) 
     assert settle(tmp_path, {})[0].is_trusted
     command.write_text("---\nallowed-tools: Bash(*)\n---\nCheck it.\n")
     assert not settle(tmp_path, {})[0].is_trusted
+
+
+@pytest.mark.parametrize("name", ["commands", "skills", "commands/deep.md"])
+def test_what_is_not_read_of_a_project_needs_no_trust(tmp_path: Path, name: str) -> None:
+    """A link could lead to the whole disk, which nobody would wait for."""
+    (tmp_path / "elsewhere" / "deep").mkdir(parents=True)
+    for file in ("check.md", "deep/SKILL.md"):
+        (tmp_path / "elsewhere" / file).write_text("---\nallowed-tools: Bash(*)\n---\nCheck it.\n")
+    link = tmp_path / "project" / ".claude" / name
+    link.parent.mkdir(parents=True)
+    link.symlink_to(tmp_path / "elsewhere" / ("check.md" if link.suffix else ""))
+    assert not ProjectTrust(tmp_path / "project", [], {}).is_needed
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.corpora import DEMO
 from tests.homes import assistant, session_id, user, write_session
+from tests.surgery.conversations import called, linked, turn
 
 from stenograph.analysis import compare
 from stenograph.sessions.loading import load_file
@@ -114,3 +115,19 @@ def test_a_report_of_a_background_task_is_not_shown_as_a_prompt(tmp_path: Path) 
     shown = "\n".join(render_comparison(page, RenderOptions()))
     assert "2 done a background task reported: Tests passed" in shown
     assert "<task-notification>" not in shown
+
+
+def test_a_file_that_both_touched_before_they_part_is_not_only_the_firsts(tmp_path: Path) -> None:
+    """A clone of one turn, and the original that changed the same file again."""
+    path = "/home/user/app/app.py"
+
+    def changed(number: int, times: int) -> Session:
+        writes = [called("Write", {"file_path": path, "content": str(place)}, "ok" * (place + 1)) for place in range(times)]
+        lines = linked(*(line for place, write in enumerate(writes) for line in turn(f"Prompt {place}", write)))
+        return load_file(write_session(tmp_path, session_id(number), lines))
+
+    for first, second in ((changed(1, 2), changed(2, 1)), (changed(3, 1), changed(4, 2))):
+        found = compare(first, second)
+        assert (found.shared, found.parting) == (1, "ahead")
+        assert found.common_files == (path,)
+        assert found.first.only_files == found.second.only_files == ()

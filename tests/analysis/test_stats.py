@@ -8,11 +8,14 @@ from typing import Any
 import pytest
 from tests.analysis.played import SYSTEM, Played, tokens_in
 
-from stenograph.analysis import PARTS, KnownSession, WasteKind, context_of, find_waste, known_sessions, stats_of
+from stenograph.analysis import PARTS, KnownSession, WasteFinding, WasteKind, context_of, find_waste, known_sessions, stats_of
+from stenograph.analysis.facts import session_facts
 from stenograph.index import open_store, sync_usage
 from stenograph.pricing import Tariff
 from stenograph.sessions import load_file
-from stenograph.surgery import DropToolCalls, Selector, make_plan
+from stenograph.surgery import DropToolCalls, Selector, TruncateResults, make_plan
+from stenograph.views import RenderOptions, waste_page
+from stenograph.views.terminal.stats import waste_advice
 
 NAME = "11111111-2222-4333-8444-555555555555"
 PROSE = "The tide table is read from the harbor office and kept for a month. "
@@ -182,6 +185,21 @@ def test_figures_have_the_turns_behind_them(tmp_path: Path) -> None:
     assert stats.hours[9] == 2
 
 
+def test_a_response_with_the_time_of_a_later_rewrite_is_not_a_wait(tmp_path: Path) -> None:
+    """As in a public session of 1.0.120, where such waits were 42 hours of less than six."""
+    played = Played()
+    played.prompt("First")
+    played.call("Done")
+    played.wait(600)
+    played.prompt("Second")
+    played.call("Done")
+    honest = stats_of([_known(played, tmp_path)]).model_ms
+    played.lines[1]["timestamp"] = played.lines[-1]["timestamp"]
+    stats = stats_of([_known(played, tmp_path)])
+    # Both took the same.
+    assert stats.model_ms == honest // 2 > 0
+
+
 def test_a_cache_that_is_rebuilt_after_a_break_costs_the_difference(tmp_path: Path) -> None:
     played = Played()
     played.prompt("First")
@@ -218,6 +236,50 @@ def test_a_result_that_stays_costs_its_tokens_in_every_later_call(tmp_path: Path
     assert (finding.what, finding.calls) == ("Bash: npm ls --all", 21)
 
 
+def _long_result(played: Played) -> None:
+    played.prompt("Go")
+    (ran,) = played.call("List", ("Bash", {"command": "npm ls --all"}))
+    played.result(ran, PROSE * 300)
+    for _ in range(20):
+        (ran,) = played.call("Next", ("Bash", {"command": "true"}))
+        played.result(ran, "ok")
+    played.call("Done")
+
+
+@pytest.mark.parametrize("is_compacted", [False, True])
+def test_an_edit_is_advised_only_for_a_result_that_is_still_sent(tmp_path: Path, *, is_compacted: bool) -> None:
+    played = Played()
+    _long_result(played)
+    if is_compacted:
+        compaction = {"trigger": "auto", "preTokens": 40_000, "postTokens": 1_000}
+        content = "Conversation compacted"
+        played._add({"type": "system", "subtype": "compact_boundary", "content": content, "compactMetadata": compaction})
+        played.lines[-1] |= {"parentUuid": None, "logicalParentUuid": played.lines[-2]["uuid"]}
+        played.prompt(PROSE * 40)
+        played.lines[-1] |= {"isCompactSummary": True, "isVisibleInTranscriptOnly": True}
+        played.prompt("Now go on")
+        played.call("Yes", cold=True)
+    known = _known(played, tmp_path)
+    page = waste_page(find_waste([known]), [known])
+    (finding,) = [each for each in page.findings if each.kind == WasteKind.RESULT]
+    _, _, command = waste_advice(finding, RenderOptions())
+    plan = make_plan(_path(tmp_path), [TruncateResults(limit=2_000, which=Selector(turns=((1, 1),)))])
+    assert finding.sent is not plan.is_empty is is_compacted
+    assert bool(command) is not is_compacted
+
+
+def test_every_line_of_advice_says_something(tmp_path: Path) -> None:
+    """Subagents that have no description have nothing to be named by."""
+    played = Played()
+    _long_result(played)
+    known = _known(played, tmp_path)
+    nameless = WasteFinding(WasteKind.AGENTS, 10**11, 2, "", 0, 0, 0, ())
+    (finding,) = waste_page([nameless], [known]).findings
+    _, lines, _ = waste_advice(finding, RenderOptions())
+    assert lines
+    assert all(lines)
+
+
 def test_a_file_read_again_unchanged_is_found_and_one_that_was_edited_is_not(tmp_path: Path) -> None:
     played = Played()
     played.prompt("Go")
@@ -251,6 +313,26 @@ def test_turns_before_a_rewind_are_thrown_away(tmp_path: Path) -> None:
     assert rewound.turn == 2
     assert rewound.cost is not None
     assert rewound.cost > 0
+
+
+def test_a_turn_that_was_written_again_on_the_kept_branch_was_not_thrown_away(tmp_path: Path) -> None:
+    """As in a public session of 2.1.29: the file has the kept turns twice, with the same responses under other uuids."""
+    played = Played()
+    played.prompt("First")
+    played.call("Done")
+    first = played.lines[-2:]
+    played.prompt("A wrong turn")
+    played.call("Wrong")
+    played.parent = None
+    for line in first:
+        again = {name: value for name, value in line.items() if name not in ("uuid", "parentUuid", "timestamp")}
+        played._add(again)
+    played.prompt("The right turn")
+    played.call("Right")
+    known = _known(played, tmp_path)
+    (rewound,) = stats_of([known]).rewound
+    assert (rewound.turn, rewound.cost) == (2, next(turn.cost for turn in known.facts.turns if turn.number == 2))
+    assert rewound.cost
 
 
 def _tool(name: str, characters: int) -> dict[str, Any]:
@@ -321,3 +403,43 @@ def test_facts_are_kept_until_a_file_changes(tmp_path: Path, monkeypatch: pytest
     sync_usage(store, [home])
     (again,) = known_sessions(store, [home], Tariff())
     assert len(again.facts.turns) == 2
+
+
+def test_all_results_that_stayed_are_in_the_sum_and_the_dearest_have_findings_of_their_own(tmp_path: Path) -> None:
+    """Seven sessions with a result each, of 36,000 to 42,000 characters: the dearest five, and the other two as one finding."""
+    known = []
+    for number in range(7):
+        played = Played()
+        played.prompt("Begin")
+        (name,) = played.call("Run", ("Bash", {"command": f"job {number}"}))
+        played.result(name, "x" * (36_000 + number * 1_000))
+        for _ in range(11):
+            played.call("On")
+        known.append(_known_of(played, tmp_path, number))
+    findings = find_waste(known)
+    own = [each for each in findings if each.kind is WasteKind.RESULT]
+    (others,) = (each for each in findings if each.kind is WasteKind.RESULTS)
+    assert [each.what for each in own] == [f"Bash: job {number}" for number in (6, 5, 4, 3, 2)]
+    assert (others.times, [link.session for link in others.turns]) == (2, ["session 1", "session 0"])
+    # 10,000 and 10,278 tokens, but for the first 500 of each: written once at $5 and read ten times at $0.20 per million tokens.
+    assert others.cost == pytest.approx((9_500 + 9_778) * (5 + 10 * 0.2) * 10**6, rel=0.05)
+    assert waste_page(findings, known).avoidable_micro_usd == pytest.approx(sum(each.cost for each in findings) / 10**6, abs=1)
+    heading, _, _ = waste_advice(waste_page([others], known).findings[0], RenderOptions())
+    assert heading == "2 other results stayed in the context"
+
+
+def _known_of(played: Played, tmp_path: Path, number: int) -> KnownSession:
+    path = played.write(tmp_path / f"{number}.jsonl")
+    return KnownSession(f"session {number}", path, None, session_facts(load_file(path), Tariff()), None)
+
+
+def test_all_results_of_one_session_are_in_the_sum(tmp_path: Path) -> None:
+    played = Played()
+    played.prompt("Begin")
+    names = played.call("Run", *(("Bash", {"command": f"job {number}"}) for number in range(14)))
+    for name in names:
+        played.result(name, "x" * 36_000)
+    for _ in range(11):
+        played.call("On")
+    findings = find_waste([_known_of(played, tmp_path, 1)])
+    assert sum(each.times for each in findings if each.kind in (WasteKind.RESULT, WasteKind.RESULTS)) == 14

@@ -16,11 +16,12 @@ from bench.usage_home import Call, Truth, make_home
 from tests.conftest import Ccusage
 from tests.homes import assistant, session_id, user, write_session
 
-from stenograph.analysis import Spent, UsageBy, UsageScope, UsageTable, session_costs, usage_table
+from stenograph.analysis import Spent, UsageBy, UsageScope, UsageTable, reconcile_sessions, session_costs, usage_table
 from stenograph.archive import keep_sessions
 from stenograph.catalog import Catalog
 from stenograph.index import IndexStore, open_store, sync_usage
-from stenograph.pricing import OwnPrices, PricesFile, Tariff, micro_usd
+from stenograph.pricing import OwnPrices, PricesFile, Tariff, micro_usd, session_cost
+from stenograph.records import read_records
 from stenograph.testing import lines
 from stenograph.testing.lines import text
 
@@ -189,6 +190,50 @@ def test_blocks_of_five_hours(home: tuple[Path, Truth], store: IndexStore) -> No
         assert row.spent.calls == expected[row.start][0] - aborted[row.start]
 
 
+def test_a_range_of_time_does_not_move_blocks(home: tuple[Path, Truth], store: IndexStore) -> None:
+    """Wherever it begins, a block that has calls in it is one of all blocks."""
+    folder, truth = home
+    blocks = _blocks(truth.calls)
+    longest = max(blocks.values(), key=lambda calls: calls[-1].time - calls[0].time)
+    since = longest[-1].time.timestamp()
+    table = usage_table(store, UsageScope((folder,), since), Tariff(), by=UsageBy.BLOCK, zone=UTC)
+    assert longest[-1].time - longest[0].time > timedelta(hours=1)
+    assert table.rows[0].start == next(start for start, calls in blocks.items() if calls is longest)
+    assert {row.start for row in table.rows} <= set(blocks)
+
+
+@pytest.mark.parametrize("zone", [BERLIN, KATHMANDU])
+def test_blocks_are_named_in_the_time_zone(zone: tzinfo, home: tuple[Path, Truth], store: IndexStore) -> None:
+    rows = table_of(store, home[0], UsageBy.BLOCK, zone).rows
+    assert [row.name for row in rows] == [f"{row.start.astimezone(zone):%Y-%m-%d %H:%M}" for row in rows if row.start]
+
+
+#: As far from now as ISO 8601 can say, and a little out of what a clock shows.
+EXTREME_TIMES = ("0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "1969-12-31T23:00:00Z", "2150-01-01T00:00:00Z")
+
+
+@pytest.mark.parametrize("zone", [UTC, ZoneInfo("America/Los_Angeles"), ZoneInfo("Pacific/Auckland")])
+@pytest.mark.parametrize("time", EXTREME_TIMES)
+def test_a_time_that_no_clock_shows_is_counted_as_unknown(time: str, zone: tzinfo, tmp_path: Path) -> None:
+    write_session(tmp_path, session_id(1), [user("Go"), _called("msg_1", 100, 50)])
+    store = open_store(tmp_path / "index.sqlite")
+    sync_usage(store, [tmp_path])
+    assert table_of(store, tmp_path, UsageBy.DAY, zone).total.spent.tokens == 150
+    # Behind sums that are kept: they are made anew.
+    path = write_session(tmp_path, session_id(2), [user("Go"), _called("msg_2", 1000, 500) | {"timestamp": time}])
+    sync_usage(store, [tmp_path])
+    for by in UsageBy:
+        table = table_of(store, tmp_path, by, zone)
+        assert table.total.spent.tokens == 1650
+        if by in (UsageBy.DAY, UsageBy.WEEK, UsageBy.MONTH, UsageBy.BLOCK):
+            assert [(row.name == "(unknown)", row.spent.tokens) for row in table.rows] == [(False, 150), (True, 1500)]
+    for since, until in ((0.0, None), (None, 2.0**37), (0.0, 2.0**37)):
+        assert usage_table(store, UsageScope((tmp_path,), since, until), Tariff(), zone=zone).total.spent.tokens == 150
+    path.unlink()
+    sync_usage(store, [tmp_path])
+    assert [row.spent.tokens for row in table_of(store, tmp_path, UsageBy.DAY, zone).rows] == [150]
+
+
 def test_subagents_are_apart_and_included(home: tuple[Path, Truth], store: IndexStore) -> None:
     folder, truth = home
     rows = {row.name: row.spent.calls for row in table_of(store, folder, UsageBy.AGENT).rows}
@@ -229,6 +274,68 @@ def test_a_model_without_a_price_is_counted_and_not_guessed(tmp_path: Path) -> N
     own = PricesFile(models={"GLM-5": _own(2, 4)})
     priced = usage_table(store, UsageScope((tmp_path,)), Tariff(own), zone=UTC)
     assert micro_usd(priced.total.spent.cost) == 2 * 1000 + 4 * 10
+
+
+def test_a_response_is_charged_if_any_of_its_lines_says_why_it_stopped(tmp_path: Path) -> None:
+    """As subagents of 2.1.114 in public sessions: null on every line but the last one, which may come after the first count."""
+    usage = {"input_tokens": 1000, "output_tokens": 10}
+    whole = [
+        lines.assistant("u", "m", [], model="claude-opus-5-5", stop_reason=reason, usage=usage)
+        | {"version": "2.1.114", "sessionId": "s", "uuid": f"uuid-{reason}"}
+        for reason in (None, "tool_use")
+    ]
+    path, store = tmp_path / "projects" / "-p" / "s.jsonl", open_store(None)
+    for count, charged_calls in ((1, 0), (2, 1)):
+        lines.write(path, whole[:count])
+        sync_usage(store, [tmp_path])
+        assert table_of(store, tmp_path).total.spent.calls == charged_calls
+
+
+@pytest.mark.parametrize("steps", [(2,), (1, 2)])
+def test_an_advisor_is_charged_with_the_response_that_asked_it(tmp_path: Path, steps: tuple[int, ...]) -> None:
+    advice = {"type": "advisor_message", "model": "claude-sonnet-5-5", "input_tokens": 500, "output_tokens": 100}
+    usage = {"input_tokens": 1000, "output_tokens": 10, "iterations": [{"type": "message"}, advice]}
+    whole = [
+        lines.assistant("u", "m", [], model="claude-opus-5-5", stop_reason=reason, usage=usage)
+        | {"version": "2.1.325", "sessionId": "s", "uuid": f"uuid-{reason}"}
+        for reason in (None, "tool_use")
+    ]
+    path, store = tmp_path / "projects" / "-p" / "s.jsonl", open_store(None)
+    for count in steps:
+        lines.write(path, whole[:count])
+        sync_usage(store, [tmp_path])
+    # (1000 x 4 + 10 x 20 + 500 x 2 + 100 x 10) USD per million
+    usd = Decimal("0.0062")
+    table = table_of(store, tmp_path)
+    assert (micro_usd(table.total.spent.cost), table.interrupted.calls) == (6200, 0)
+    assert session_cost(located.record for located in read_records(path)).usd == usd
+    lines.write(path, [*whole, lines.beside("cost-state", totalCostUSD=float(usd))])
+    sync_usage(store, [tmp_path])
+    (reconciled,) = reconcile_sessions(store, (tmp_path,), Tariff())
+    assert (micro_usd(reconciled.ours), reconciled.difference) == (6200, 0)
+
+
+@pytest.mark.parametrize(("said", "charged_calls"), [({}, 0), ({"stop_reason": None}, 0), ({"stop_reason": ""}, 1)])
+def test_a_response_without_a_stop_reason_was_interrupted(tmp_path: Path, said: dict[str, Any], charged_calls: int) -> None:
+    """The index and the sum over a session's records agree, also where the member is missing."""
+    line = lines.assistant("u", "m", [], model="claude-opus-5-5", usage={"input_tokens": 1000, "output_tokens": 10})
+    del line["message"]["stop_reason"]
+    line["message"] |= said
+    path, store = tmp_path / "projects" / "-p" / "s.jsonl", open_store(None)
+    lines.write(path, [line | {"version": "2.1.325", "sessionId": "s"}])
+    sync_usage(store, [tmp_path])
+    assert table_of(store, tmp_path).total.spent.calls == charged_calls
+    assert session_cost(located.record for located in read_records(path)).responses == charged_calls
+
+
+def test_half_a_character_in_a_name_stops_no_count(tmp_path: Path) -> None:
+    line = lines.assistant("u", "m", [lines.tool_use(name="?")], model="?", usage={"output_tokens": 10}, stop_reason="end")
+    data = lines.encode([line | {"version": "2.1.325", "sessionId": "s", "cwd": "/?", "gitBranch": "?"}])
+    path, store = tmp_path / "projects" / "-p" / "s.jsonl", open_store(None)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(data.replace(b"?", rb"\ud83d"))
+    sync_usage(store, [tmp_path])
+    assert table_of(store, tmp_path).unpriced == {"\ufffd": 1}
 
 
 def _own(sent: float, output: float) -> OwnPrices:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
+import sqlite3
 import sys
 import time
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,11 +23,13 @@ from stenograph.archive import (
     KeptStore,
     RestorePlan,
     find_kept,
+    find_removal,
     keep_sessions,
     open_kept,
     plan_restore,
     restore_session,
     restore_to,
+    undo_edit,
 )
 from stenograph.errors import BusyError, SessionNotFoundError, UnwritableError, UsageError
 
@@ -133,9 +138,50 @@ def test_a_kept_session_is_found_by_id_prefix_title_and_path(archive: Archive, t
     assert find_kept(sessions, "Build a bridge").path == second
     with pytest.raises(UsageError, match="matches 2"):
         find_kept(sessions, "0000")
-    with pytest.raises(SessionNotFoundError):
-        find_kept(sessions, "nothing")
+    for reference in ("nothing", ""):
+        with pytest.raises(SessionNotFoundError):
+            find_kept(sessions, reference)
     store.close()
+
+
+def test_a_removal_is_found_by_id_prefix_title_and_path(
+    archive: Archive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    titled = write_session(tmp_path / "home", session_id(0xAB12), turns(3, "Build a boat"))
+    untitled = write_session(tmp_path / "home", session_id(0xAB13), [])
+    for path in (titled, untitled):
+        archive.remove(path)
+    monkeypatch.chdir(titled.parent)
+    for reference in (session_id(0xAB12), "0000ab12", "build a boat", str(titled), f".{os.sep}{titled.name}"):
+        found = find_removal(archive, reference)
+        assert found is not None, reference
+        assert found.session_id == titled.stem
+    for reference in ("", "nothing", f".{os.sep}nothing.jsonl", "."):
+        assert find_removal(archive, reference) is None, reference
+
+
+@pytest.mark.parametrize("harm", ["lock", "damage"])
+def test_a_clone_is_undone_even_if_what_was_kept_of_it_stays(
+    archive: Archive, home: Path, project: Path, monkeypatch: pytest.MonkeyPatch, harm: str
+) -> None:
+    copy = session_id(0xAB12)
+    with archive.transaction(copy, command={"command": "clone", "session": SESSION}) as change:
+        change.write(project / f"{copy}.jsonl", b"{}\n")
+    keep_sessions(archive.folder, [home])
+    database = archive.folder / "kept.sqlite"
+    if harm == "damage":
+        database.write_bytes(database.read_bytes()[:4096] + bytes(range(256)) * 400)
+    monkeypatch.setattr("stenograph.archive.archive.open_kept", partial(open_kept, patience=0.1))
+    with contextlib.closing(sqlite3.connect(database, isolation_level=None)) as other:
+        if harm == "lock":
+            other.execute("BEGIN IMMEDIATE")
+        undone = undo_edit(archive, archive.entries(), 1)
+    assert undone is not None
+    assert not (project / f"{copy}.jsonl").exists()
+    assert undone.entry == archive.entry(2)
+    (finding,) = undone.findings
+    assert (finding.code, finding.path) == ("clone-still-kept", database)
+    assert {"lock": "another process is writing", "damage": "is damaged"}[harm] in finding.detail
 
 
 def test_the_version_from_before_a_rewrite_comes_back(archive: Archive, home: Path, project: Path, tmp_path: Path) -> None:

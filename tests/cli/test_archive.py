@@ -89,13 +89,14 @@ def test_a_list_of_what_expires_reads_well(home: Path) -> None:
     assert shown[-1].startswith("  try: ")
 
 
-def test_sessions_are_kept_with_every_search_once_that_is_configured(home: Path) -> None:
+@pytest.mark.parametrize("words", [("search", "Prompt"), ("history", "a.py"), ("usage",), ("stats",), ("waste",)], ids=" ".join)
+def test_sessions_are_kept_by_what_syncs_the_index_once_that_is_configured(words: tuple[str, ...], home: Path) -> None:
     config = Path(os.environ["XDG_CONFIG_HOME"]) / "stenograph" / "config.toml"
     config.parent.mkdir(parents=True)
-    run("search", "Prompt", "--home", home)
+    run(*words, "--home", home)
     assert asked("archive", "--home", home)["kept"]["sessions"] == 0
     config.write_text("[archive]\nkeep = true\n")
-    run("search", "Prompt", "--home", home)
+    run(*words, "--home", home)
     page = asked("archive", "--home", home)
     assert (page["kept"]["sessions"], page["automatic"]) == (3, True)
 

@@ -199,6 +199,24 @@ def test_an_ambiguous_name_lists_what_it_may_mean(tmp_path: Path, command: tuple
     assert advice == f"try: python -m stenograph {name} aaaa0002 {' '.join([*rest[1:], '--home', str(tmp_path)])}"
 
 
+@pytest.mark.parametrize("command", ["stats", "show", "turns"])
+def test_an_ambiguous_name_lists_no_file_that_is_not_a_session(home: Path, command: str) -> None:
+    write_session(home, session_id(0xAAAA0003), [], tail=b"not json\n")
+    done = run(command, "aaaa", "--home", home)
+    assert_one_clear_line(done)
+    assert done.stderr.splitlines()[0] == 'error: "aaaa" matches 2 sessions'
+    assert "aaaa0003" not in done.stderr
+
+
+def test_an_ambiguous_name_lists_files_if_none_is_a_session(tmp_path: Path) -> None:
+    for identity in (ONE, TWO):
+        write_session(tmp_path, identity, [], tail=b"not json\n")
+    done = run("show", "aaaa", "--home", tmp_path)
+    assert_one_clear_line(done)
+    assert f"{ONE}.jsonl" in done.stderr
+    assert f"{TWO}.jsonl" in done.stderr
+
+
 def test_an_unexpected_error_is_one_line_and_keeps_its_traceback_for_those_who_ask(home: Path) -> None:
     broken = home / "broken"
     broken.mkdir()

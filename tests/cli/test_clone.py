@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from pathlib import Path
@@ -10,6 +11,9 @@ from pathlib import Path
 import pytest
 from tests.cli.running import run
 from tests.corpora import FIXTURES
+from tests.homes import assistant, session_id, turns, user, write_session
+
+from stenograph.testing.lines import text
 
 #: Two prompts, of which the second was edited, so that there are two branches.
 REWOUND = next((FIXTURES / "recorded" / "2.1.325").rglob("278ff95e-*.jsonl"))
@@ -50,3 +54,38 @@ def test_the_heading_says_that_its_tokens_are_of_all_branches(session: Path) -> 
     shown = run("show", session, "--no-pager").stdout.splitlines()[:5]
     assert any(f"{sum(spent.values())} out on all branches" in line for line in shown)
     assert any("branch 1 of 2" in line for line in shown)
+
+
+def test_a_clone_is_resumed_and_not_a_session_that_is_newer(tmp_path: Path) -> None:
+    """A clone keeps the times of its original, so that `last` is another session."""
+    work, home, programs = (tmp_path / name for name in ("work", "home", "bin"))
+    for folder in (work, programs):
+        folder.mkdir()
+    client = programs / "claude"
+    client.write_text('#!/bin/sh\necho "$PWD" "$@"\n')
+    client.chmod(0o755)
+    records = [user("First"), assistant(text("One.")), user("Second"), assistant(text("Two."))]
+    for number, record in enumerate(records):
+        record |= {
+            "cwd": str(work),
+            "uuid": f"{number:08}-0000-4000-8000-000000000000",
+            "parentUuid": f"{number - 1:08}-0000-4000-8000-000000000000" if number else None,
+            "timestamp": f"2026-01-31T12:00:0{number}.000Z",
+            "sessionId": session_id(1),
+        }
+    old = write_session(home, session_id(1), records)
+    write_session(home, session_id(2), turns(1), modified=2_000_000_000)
+    world = {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    done = run("--home", home, "clone", old.stem, "--turn", "1", "--resume", environment=world)
+    assert done.returncode == 0, done.stderr
+    (copy,) = (path for path in home.rglob("*.jsonl") if path.stem not in (session_id(1), session_id(2)))
+    told = done.stdout.splitlines()[-1]
+    assert told.startswith(f"{work} --resume ")
+    assert copy.stem in told
+    assert "Second" not in copy.read_text()
+
+
+@pytest.mark.parametrize("other", ["--dry-run", "--json"])
+def test_what_is_not_written_or_read_by_a_program_is_not_resumed(other: str, session: Path) -> None:
+    done = run("clone", session, "--resume", other)
+    assert (done.returncode, "--resume conflicts with" in done.stderr) == (2, True)

@@ -311,7 +311,7 @@ def test_the_demo_can_be_looked_at_but_not_changed(command: tuple[str, ...]) -> 
     before = contents(demo)
     done = run(name, "last", "--demo", *options)
     assert done.returncode == 0
-    assert done.stdout.splitlines()[-1].endswith("the demo is read-only")
+    assert done.stdout.splitlines()[-1].endswith("the demo is read-only; get a copy: python -m stenograph demo --copy DIR")
     doing = [option for option in options if option != "--dry-run"] + (["--apply"] if name != "clone" else [])
     refused = run(name, "last", "--demo", *doing)
     assert_one_clear_line(refused)

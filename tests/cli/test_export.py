@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -65,6 +66,16 @@ def test_its_json_is_what_the_schema_says_and_no_secret_is_written(session: Path
         assert KEY not in written
         assert "[github-token:1]" in written or "github-token 1" in written or file["path"].endswith("metadata.json")
     assert KEY in export(session, "--format", "md", "--reveal").stdout
+
+
+def test_markdown_says_which_session_it_is_as_html_does(session: Path) -> None:
+    heading = json.loads(export(session, "--format", "json").stdout)["session"]
+    facts = export(session, "--format", "md").stdout.splitlines()[2]
+    html = export(session, "--format", "html").stdout
+    for fact in (heading["id"], heading["project"], heading["model"]):
+        assert f"`{fact}`" in facts
+        assert fact in html
+    assert re.search(r" · \d{4}-\d\d-\d\d \d\d:\d\d$", facts)
 
 
 def test_a_zip_has_the_files_of_the_session_with_only_its_secrets_masked(session: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -39,6 +40,18 @@ def test_help_lists_every_command() -> None:
     text = run("--help").stdout
     for name in COMMANDS:
         assert f"\n  {name} " in text
+
+
+def test_no_help_breaks_an_option_at_a_hyphen() -> None:
+    """In a terminal of 100 columns: click leaves two of them free."""
+    ctx = click.Context(steno, info_name="steno", terminal_width=98)
+    broken = []
+    for name in COMMANDS:
+        command = steno.get_command(ctx, name)
+        assert command is not None
+        inner = click.Context(command, info_name=name, parent=ctx, terminal_width=98)
+        broken += [f"{name}: {line}" for line in command.get_help(inner).splitlines() if re.search(r"(?:^|\s)--[a-z-]*-$", line)]
+    assert broken == []
 
 
 def test_every_command_has_its_place_in_the_list() -> None:

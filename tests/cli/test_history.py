@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 from tests.cli.running import run
+from tests.homes import LONG_AGO
 
 from stenograph.testing.lines import assistant, encode, text, tool_result, tool_use, user
 
@@ -62,3 +64,22 @@ def test_the_table_names_the_turns(tmp_path: Path) -> None:
     assert "1 change and 1 read of src/cart.ts in 1 session" in done.stdout
     assert "turn 2, 1 failed" in done.stdout
     assert f"show {FIRST[:8]} --turn 2" in done.stdout
+
+
+def test_a_call_that_a_clone_copied_counts_once(tmp_path: Path) -> None:
+    home = _home(tmp_path)
+    (original,) = home.rglob(f"{FIRST}.jsonl")
+    stamped = [
+        {**json.loads(line), "timestamp": f"2026-01-01T00:00:0{number}.000Z"}
+        for number, line in enumerate(original.read_text().splitlines())
+    ]
+    original.write_bytes(encode(stamped))
+    os.utime(original, (LONG_AGO, LONG_AGO))
+    clone = json.loads(run("--home", home, "clone", FIRST, "--json").stdout)["id"]
+    page = json.loads(run("--home", home, "history", "src/cart.ts", "--json").stdout)
+    assert {each["id"]: [call["copied"] for call in each["calls"]] for each in page["sessions"]} == {
+        FIRST: [False, False],
+        clone: [True, True],
+    }
+    shown = run("--home", home, "history", "src/cart.ts").stdout
+    assert "1 change and 1 read of src/cart.ts in 2 sessions, newest first; copied calls count once" in shown

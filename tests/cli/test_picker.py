@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -164,3 +165,15 @@ def test_keys_that_do_not_fit_are_left_out(sessions: PickList) -> None:
         "  enter show  ctrl-r resume  ctrl-e edit  tab filter: project, status  esc quit",
         "  enter show  ctrl-r resume  tab filter  esc quit",
     ]
+
+
+@pytest.mark.parametrize("words", ["frost walk Sunday", "audit the product page accessibility"])
+def test_the_preview_has_the_cost_that_show_has(sessions: PickList, words: str) -> None:
+    """With the subagents of the turn, which it does not draw."""
+    pick = sessions.find(words).picks[0]
+    turn = sessions.turn(pick)
+    assert turn is not None
+    assert turn.number == 1
+    assert turn.agent_runs
+    (shown,) = json.loads(run("--demo", "show", pick.row.info.id, "--turn", "1", "--json").stdout)["turns"]
+    assert preview_page(turn).usd == shown["usd"]

@@ -13,6 +13,7 @@ from tests.cli.running import assert_one_clear_line, run, run_in_terminal
 from tests.homes import LONG_AGO, session_id, turns, write_session
 from tests.surgery.conversations import linked, turn
 
+from stenograph.archive import default_archive_folder
 from stenograph.disk import append_lines
 
 
@@ -39,10 +40,13 @@ def test_rm_says_what_it_would_do_and_does_it_only_when_told(home: Path) -> None
 
 def test_undo_brings_a_removed_session_back_by_its_id_and_says_so(home: Path) -> None:
     before = contents(home)
+    title = json.loads(run("show", "aaaa", "--home", home, "--json").stdout)["session"]["title"]
     run("rm", "aaaa", "--home", home, "--apply")
+    # Its title comes last, though the session is gone.
     listed = run("undo", "--list", "--home", home).stdout
     taken = sum(len(data) for name, data in before.items() if SESSION in name and data)
-    assert listed.split()[3:] == ["aaaa0001", "done", f"{taken / 1000:.0f}", "kB", "→", "0", "B", "5", "files", "rm"]
+    facts = ["aaaa0001", "done", f"{taken / 1000:.0f}", "kB", "→", "0", "B", "5", "files", "rm"]
+    assert listed.split()[3:] == [*facts, *title.split()]
     done = run("undo", "--apply", "aaaa0001", "--home", home)
     assert (done.returncode, done.stderr) == (0, "")
     assert contents(home) == before
@@ -55,6 +59,45 @@ def test_undo_brings_a_removed_session_back_by_its_id_and_says_so(home: Path) ->
         (2, "done", 3),
         (3, "done", None),
     ]
+
+
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_restore_names_the_undo_of_a_removed_session(home: Path, *, is_kept: bool) -> None:
+    title = json.loads(run("show", "aaaa", "--home", home, "--json").stdout)["session"]["title"]
+    if is_kept:
+        other = write_session(home, session_id(7), turns(1, "Another"))
+        assert run("archive", "keep", other, "--home", home).returncode == 0
+    run("rm", "aaaa", "--home", home, "--apply")
+    for name in ("aaaa", SESSION, title):
+        done = run("restore", name, "--home", home)
+        assert_one_clear_line(done)
+        assert done.stderr.splitlines()[0] == f"error: session {SESSION[:8]} was removed by edit 1"
+        assert done.stderr.splitlines()[1].endswith(f"--home {home} undo --entry 1")
+    run("undo", "--entry", "1", "--home", home, "--apply")
+    assert "was removed" not in run("restore", "aaaa", "--home", home).stderr
+
+
+def test_a_clone_that_is_undone_is_not_kept_as_a_deleted_session(home: Path) -> None:
+    """Its bytes stay with the undo, so a redo brings it back."""
+    clone = json.loads(run("clone", "aaaa", "--home", home, "--json").stdout)["id"]
+    run("archive", "keep", clone, "--home", home)
+    assert run("undo", "--entry", "1", "--home", home, "--apply").returncode == 0
+    listed = json.loads(run("ls", "--all", "--home", home, "--json").stdout)["sessions"]
+    assert clone not in [each["id"] for each in listed]
+    assert run("undo", "--entry", "2", "--home", home, "--apply").returncode == 0
+    listed = json.loads(run("ls", "--all", "--home", home, "--json").stdout)["sessions"]
+    assert clone in [each["id"] for each in listed]
+
+
+def test_an_undo_that_could_not_forget_what_was_kept_of_a_clone_says_so(home: Path) -> None:
+    clone = json.loads(run("clone", "aaaa", "--home", home, "--json").stdout)["id"]
+    run("archive", "keep", clone, "--home", home)
+    kept = Path(json.loads(run("undo", "--list", "--home", home, "--json").stdout)["archive"]) / "kept.sqlite"
+    kept.write_bytes(kept.read_bytes()[:4096] + bytes(range(256)) * 400)
+    done = run("undo", "--entry", "1", "--home", home, "--apply")
+    assert (done.returncode, "Undid edit 1" in done.stdout) == (0, True)
+    assert done.stderr == f"warning: the archive still has copies of the clone: {kept} is damaged\n"
+    assert not [name for name in contents(home) if clone in name]
 
 
 def test_originals_can_be_written_elsewhere(home: Path, tmp_path: Path) -> None:
@@ -82,6 +125,18 @@ def test_a_file_changed_since_is_refused_in_one_line(home: Path) -> None:
     assert_one_clear_line(done, 3)
     assert f" --home {home} undo --entry 1 --to" in done.stderr
     assert contents(home) == before
+
+
+def test_an_edit_is_not_undone_unasked_because_another_was_stopped_before_it_began(home: Path) -> None:
+    run("rm", "aaaa", "--home", home, "--apply")
+    removed = contents(home)
+    journal = default_archive_folder(os.environ) / "journal.jsonl"
+    append_lines(
+        journal, [json.dumps({"step": "staging", "entry": 2, "unfinished": [str(home / ".steno-unfinished-1")]}).encode()]
+    )
+    done = run("undo", "--home", home)
+    assert "--apply" in done.stdout + done.stderr, done
+    assert contents(home) == removed
 
 
 def test_edits_in_other_homes_are_not_undone(home: Path, tmp_path: Path) -> None:

@@ -31,6 +31,13 @@ def test_a_hit_says_where_it_is_and_how_to_open_it(tmp_path: Path) -> None:
     assert f"show {NAME[:8]} --turn 1" in done.stdout
 
 
+def test_words_that_no_session_has_are_named(tmp_path: Path) -> None:
+    home = _home(tmp_path, "Please drop the cart")
+    shown = run("--home", home, "search", "drop", "redis").stdout
+    assert 'No session has "redis". These have other words of the query.' in shown
+    assert "most of them" not in shown
+
+
 def test_json_gives_the_place_and_the_matches(tmp_path: Path) -> None:
     home = _home(tmp_path, "Please drop Redis")
     (hit,) = json.loads(run("--home", home, "search", "redis", "--json").stdout)["hits"]

@@ -113,6 +113,16 @@ def test_a_named_home_that_is_missing_is_a_problem_to_doctor(tmp_path: Path) -> 
     assert (problem["code"], problem["detail"]) == ("no-home", f"directory not found: {tmp_path / 'gone'}")
 
 
+def test_doctor_marks_a_missing_home_only_if_it_is_a_problem(tmp_path: Path) -> None:
+    none = run("doctor", environment={"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": ""}).stdout
+    assert none.startswith("  No problems\n")
+    assert f"  sessions  {tmp_path / '.claude'}  does not exist\n" in none.replace("~", str(tmp_path))
+    assert "\n! " not in none
+    named = run("doctor", "--home", tmp_path / "gone").stdout
+    assert named.startswith("  1 problem\n")
+    assert f"\n! sessions  {tmp_path / 'gone'}  does not exist\n" in named
+
+
 def test_every_key_of_the_config_file_is_documented() -> None:
     page = (SOURCE.parent / "docs" / "config.md").read_text()
     tables = {"ls": ListSettings, "archive": ArchiveSettings, "agent": AgentSettings}

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner, Result
 from tests.analysis.played import Played
+from tests.homes import session_id, user, write_session
 
 from stenograph.analysis import known_sessions, stats_of
 from stenograph.cli._group import steno
+from stenograph.errors import UsageError
 from stenograph.index import open_store, sync_usage
 from stenograph.pricing import Tariff
+from stenograph.testing import lines
 from stenograph.views import RenderOptions, render_stats, stats_page
 
 NAME = "11111111-2222-4333-8444-555555555555"
@@ -63,7 +67,7 @@ def test_waste_has_a_way_to_avoid_it(tmp_path: Path) -> None:
     assert done.stdout.startswith("  ~$0.07 of $0.14 was avoidable (47%), 1 finding\n")
     assert "Prompt cache rebuilt after a break, 1 time" in done.stdout
     assert f"edit {NAME[:8]} --compress --keep-last 5" in done.stdout
-    assert _run(home, "waste", "1").stdout.startswith(f"  {NAME} turn 2  $0.07")
+    assert _run(home, "waste", "1").stdout.startswith(f"  {NAME} turn 2  ~$0.07")
 
 
 def test_nothing_to_avoid_is_said(tmp_path: Path) -> None:
@@ -100,7 +104,7 @@ def test_usage_and_stats_say_which_sessions_they_count(tmp_path: Path) -> None:
     assert json.loads(_run(tmp_path, "ls", "--json").stdout)["hidden"] == {"short": 1}
     assert json.loads(_run(tmp_path, "usage", "--json").stdout)["total"]["sessions"] == 1
     for command in ("usage", "stats"):
-        assert "also those that `steno ls` hides" in _run(tmp_path, command).stdout
+        assert "sessions that `steno ls` hides" in _run(tmp_path, command).stdout
 
 
 def test_a_history_that_was_written_twice_has_its_tool_calls_once(tmp_path: Path) -> None:
@@ -117,3 +121,53 @@ def test_a_history_that_was_written_twice_has_its_tool_calls_once(tmp_path: Path
     path.write_text(path.read_text() + "".join(json.dumps(line) + "\n" for line in again))
     found = json.loads(_run(tmp_path, "stats", "--json").stdout)
     assert [(tool["name"], tool["calls"]) for tool in found["tools"]] == [("Bash", 1)]
+
+
+def test_a_figure_without_turns_is_said_to_have_none(tmp_path: Path) -> None:
+    home = _home(tmp_path)
+    for wanted, said in (
+        ("failed:Nope", 'no call of the tool "Nope" failed'),
+        ("rewound", 'no turns behind "rewound"'),
+    ):
+        done = _run(home, "stats", "--list", wanted)
+        assert (done.exit_code, done.stdout) == (1, "")
+        assert said in done.stderr
+
+
+def test_one_finding_is_counted_as_one(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no finding 99; there is 1 finding"):
+        _run(_home(tmp_path), "waste", "99")
+
+
+def _without_a_price(tmp_path: Path) -> Path:
+    """A turn of an unknown model that was rewound, and a turn of 1,000 tokens of output at $20 per million tokens."""
+    played = Played()
+    played.model = "some-model"
+    played.prompt("First")
+    played.call("Done")
+    played.parent = None
+    played.model = "claude-opus-5-5"
+    played.prompt("Second")
+    played.call("Done", thinking=998)
+    played.write(tmp_path / "home" / "projects" / "-p" / f"{NAME}.jsonl")
+    return tmp_path / "home"
+
+
+def test_a_cost_that_is_not_known_is_not_shown_as_one(tmp_path: Path) -> None:
+    home = _without_a_price(tmp_path)
+    assert _run(home, "stats", "--list", "rewound").stdout == f"  {NAME} turn 1  unpriced\n"
+    shown = _run(home, "stats").stdout.splitlines()
+    assert shown[0].endswith(", unpriced 1 call")
+    assert any("rewound turns" in line and line.endswith("unpriced") for line in shown)
+    (link,) = json.loads(_run(home, "stats", "--json").stdout)["rewound"]
+    assert (link["cost_micro_usd"], link["unpriced_calls"]) == (None, 1)
+
+
+def test_an_estimated_cost_has_a_mark_wherever_it_is_shown(tmp_path: Path) -> None:
+    """2.0.55 wrote a placeholder of 1 token for an answer of 900 characters, which are 300 tokens: at $15 per million $0.0045."""
+    said = lines.assistant(None, "msg_1", [lines.text("b" * 900)], model="claude-sonnet-4-5-20250929", usage={"output_tokens": 1})
+    old = {"version": "2.0.55", "isSidechain": False, "timestamp": "2025-11-15T10:00:00.000Z"}
+    records = [user("Go") | old | {"uuid": session_id(1), "parentUuid": None}, said | old]
+    records[1] |= {"uuid": session_id(2), "parentUuid": session_id(1)}
+    write_session(tmp_path / "home", NAME, records)
+    assert _run(tmp_path / "home", "stats", "--list", "done").stdout == f"  {NAME} turn 1  ~$0.0045\n"

@@ -13,11 +13,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.cli.running import SOURCE, run
 from tests.corpora import FIXTURES
 
 from stenograph.index import store_path
-from stenograph.testing.lines import assistant, text
+from stenograph.testing.lines import assistant, text, tool_use
 
 FIRST = "11111111-2222-4333-8444-555555555555"
 #: A million tokens of input: $4 for opus 5.5, $2 for sonnet 5.5.
@@ -83,6 +84,13 @@ def test_the_table_says_how_its_figures_are_known(tmp_path: Path) -> None:
     assert [line.split()[:2] for line in lines[3:5]] == [["model", "cost"], ["claude-opus-5-5", "$4.00"]]
     assert any(line.split()[:2] == ["glm-5", "unpriced"] for line in lines)
     assert "No price: glm-5. Set one with --prices." in done.stdout
+
+
+def test_calls_without_a_price_are_mentioned_where_there_are_any(tmp_path: Path) -> None:
+    home = _home(tmp_path)
+    file = next(home.rglob("*.jsonl"))
+    file.write_bytes(_line("a", "2026-10-01T23:30:00.000Z"))
+    assert run("--home", home, "usage").stdout.splitlines()[1] == "  measured $4.00"
 
 
 def test_csv_has_one_line_per_row_and_model(tmp_path: Path) -> None:
@@ -198,3 +206,154 @@ def test_a_session_that_only_the_archive_has_is_counted_and_explained(tmp_path: 
     shutil.rmtree(home / "projects")
     assert run("--home", str(home), "usage", "--reconcile", "--json").stdout == before
     assert json.loads(run("--home", str(home), "stats", "--json").stdout)["calls"] == stats["calls"] > 0
+
+
+def _first_line(home: Path, *arguments: str, **environment: str) -> str:
+    return run("--home", home, "usage", *arguments, environment=environment).stdout.splitlines()[0]
+
+
+def test_blocks_are_shown_in_the_time_zone_that_is_named(tmp_path: Path) -> None:
+    home = _home(tmp_path)
+    page = _page(home, "--by", "block", "--tz", "Asia/Tokyo")
+    assert [(row["name"], row["start"]) for row in page["rows"]] == [
+        ("2026-10-02 08:00", "2026-10-01T23:00:00Z"),
+        ("2026-10-02 19:00", "2026-10-02T10:00:00Z"),
+    ]
+    done = run("--home", home, "usage", "--by", "block", environment={"TZ": "Asia/Tokyo"})
+    assert done.stdout.startswith("  $6.00 on 2026-10-02, 1 session, Asia/Tokyo time\n")
+    assert "\n  2026-10-02 08:00 " in done.stdout
+
+
+def test_the_header_names_the_days_of_calls_or_the_time_that_was_asked_for(tmp_path: Path) -> None:
+    home = _home(tmp_path)
+    rest = ", 1 session, UTC time"
+    assert _first_line(home, "--by", "week") == f"  $6.00 from 2026-10-01 to 2026-10-02{rest}"
+    assert _first_line(home, "--by", "month", "--tz", "Asia/Tokyo") == "  $6.00 on 2026-10-02, 1 session, Asia/Tokyo time"
+    assert _first_line(home, "--since", "2026-10-01 06:30") == f"  $6.00 since 2026-10-01 06:30{rest}"
+    assert _first_line(home, "--by", "model", "--until", "2026-10-02") == f"  $4.00 until 2026-10-02{rest}"
+    both = ("--since", "2026-10-02", "--until", "2026-10-03T12:00")
+    assert _first_line(home, "--by", "week", *both) == f"  $2.00 from 2026-10-02 until 2026-10-03 12:00{rest}"
+    zoned = _first_line(home, "--since", "2026-10-02", "--tz", "Asia/Tokyo")
+    assert zoned == "  $6.00 since 2026-10-02, 1 session, Asia/Tokyo time"
+
+
+def test_the_header_leaves_out_times_that_no_clock_shows(tmp_path: Path) -> None:
+    home = _home(tmp_path)
+    with next(home.rglob("*.jsonl")).open("ab") as file:
+        file.write(_line("d", "0001-01-01T00:00:00Z") + _line("e", "9999-12-31T23:59:59Z"))
+    for by in ("day", "week", "month", "block"):
+        done = run("--home", home, "usage", "--by", by)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.startswith("  $14.00 from 2026-10-01 to 2026-10-02, ")
+        assert "(unknown)" in done.stdout
+
+
+def test_since_after_until_is_an_error(tmp_path: Path) -> None:
+    done = run("--home", _home(tmp_path), "usage", "--since", "2026-10-03", "--until", "2026-10-02")
+    assert (done.returncode, done.stderr) == (2, "error: --since must be before --until\n")
+
+
+def test_the_clients_own_figure_is_of_the_sessions_in_a_range_of_time(tmp_path: Path) -> None:
+    home = _home(tmp_path)
+    for until, count in (("2026-10-01", 0), ("2026-10-02", 1)):
+        assert len(_page(home, "--reconcile", "--until", until)["sessions"]) == count
+    with (home / "projects" / "-home-user-shop" / "22222222-2222-4333-8444-555555555555.jsonl").open("wb") as file:
+        file.write(_line("x", "2026-10-05T10:00:00.000Z", sessionId="22222222-2222-4333-8444-555555555555"))
+        file.write(b'{"type":"cost-state","totalCostUSD":4.0}\n')
+    assert "in 1 of 2 sessions (--reconcile)" in run("--home", home, "usage").stdout
+    assert "in 0 of 1 session (--reconcile)" in run("--home", home, "usage", "--until", "2026-10-04").stdout
+
+
+def test_the_sums_of_both_figures_have_a_fork_and_its_parent_once(tmp_path: Path) -> None:
+    """A fork's total starts from its parent's: $10 = $6 + $4."""
+    home, fork = tmp_path / ".claude", "22222222-2222-4333-8444-555555555555"
+    project = home / "projects" / "-home-user-shop"
+    project.mkdir(parents=True)
+    shared = (("a", "2026-10-01T10:00:00Z", "claude-opus-5-5"), ("b", "2026-10-01T10:01:00Z", "claude-sonnet-5-5"))
+    own = (("c", "2026-10-01T11:00:00Z", "claude-opus-5-5"),)
+    for session, calls, total in ((FIRST, shared, 6), (fork, (*shared, *own), 10)):
+        lines = b"".join(_line(*call, sessionId=session) for call in calls)
+        state = {"type": "cost-state", "sessionId": session, "totalCostUSD": total}
+        (project / f"{session}.jsonl").write_bytes(lines + json.dumps(state).encode().replace(b": ", b":") + b"\n")
+    page = _page(home, "--reconcile")
+    assert {session["ours_micro_usd"] for session in page["sessions"]} == {6_000_000, 10_000_000}
+    assert (page["ours_micro_usd"], page["theirs_micro_usd"], page["equal"]) == (10_000_000, 10_000_000, 2)
+    assert page["ours_micro_usd"] == _page(home)["total"]["cost_micro_usd"]
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ("--reconcile --fail-above 1", "--reconcile conflicts with --fail-above"),
+        ("--reconcile --by day", "--reconcile conflicts with --by"),
+        ("--reconcile --breakdown --csv", "--reconcile conflicts with --csv and --breakdown"),
+        ("--statusline --since 3d --until 1d", "--statusline conflicts with --since and --until"),
+        ("--statusline --fail-above 1", "--statusline conflicts with --fail-above"),
+        ("--statusline --by week", "--statusline conflicts with --by"),
+        ("--statusline --breakdown", "--statusline conflicts with --breakdown"),
+        ("--statusline --json", "use only one of --json, --csv and --statusline"),
+    ],
+)
+def test_options_that_would_be_ignored_are_an_error(options: str, problem: str, tmp_path: Path) -> None:
+    done = run("--home", _home(tmp_path), "usage", *options.split())
+    assert (done.returncode, done.stderr) == (2, f"error: {problem}\n")
+
+
+@pytest.mark.parametrize("amount", ["nan", "inf", "1e400", "-1", "-inf"])
+def test_a_budget_that_is_not_an_amount_is_an_error(amount: str, tmp_path: Path) -> None:
+    done = run("--home", _home(tmp_path), "usage", f"--fail-above={amount}")
+    assert (done.returncode, done.stderr) == (2, "error: --fail-above must be a positive number, or 0\n")
+
+
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [
+        ("5.9999", "$6.0000 is more than $5.9999"),
+        ("5.999", "$6.000 is more than $5.999"),
+        ("0", "$6.00 is more than $0.00"),
+        ("5.9", "$6.00 is more than $5.90"),
+    ],
+)
+def test_a_budget_is_shown_with_the_digits_that_tell_it_from_the_total(limit: str, words: str, tmp_path: Path) -> None:
+    assert run("--home", _home(tmp_path), "usage", "--fail-above", limit).stderr == f"warning: {words}\n"
+
+
+def test_a_total_just_above_the_budget_has_more_digits(tmp_path: Path) -> None:
+    home = _home(tmp_path)
+    with next(home.rglob("*.jsonl")).open("ab") as file:
+        file.write(_line("d", "2026-10-02T10:00:00Z", usage={"input_tokens": 500, "output_tokens": 0}))
+    assert run("--home", home, "usage", "--fail-above", "6").stderr == "warning: $6.002 is more than $6.000\n"
+
+
+def test_usage_says_that_it_counts_sessions_whose_file_is_gone_only_where_it_does(tmp_path: Path) -> None:
+    home = _home(tmp_path)
+    assert "Includes sessions that `steno ls` hides (if there are any).\n" in run("--home", home, "usage").stdout
+    (file,) = home.rglob("*.jsonl")
+    agent = file.with_suffix("") / "subagents" / "agent-1234567.jsonl"
+    agent.parent.mkdir(parents=True)
+    agent.write_bytes(_line("x", "2026-10-03T10:00:00Z", isSidechain=True, agentId="1234567"))
+    file.unlink()
+    assert ", and calls of sessions whose file is gone.\n" in run("--home", home, "usage").stdout
+
+
+def test_the_total_of_tools_counts_what_their_rows_count(tmp_path: Path) -> None:
+    home = tmp_path / ".claude"
+    project = home / "projects" / "-home-user-shop"
+    project.mkdir(parents=True)
+    line = json.loads(_line("a", "2026-10-01T10:00:00Z"))
+    line["message"]["content"] = [tool_use(f"t{number}", "Bash") for number in range(3)]
+    (project / f"{FIRST}.jsonl").write_bytes(json.dumps(line).encode() + b"\n" + _line("b", "2026-10-01T10:01:00Z"))
+    lines = [line.split() for line in run("--home", home, "usage", "--by", "tool").stdout.splitlines()]
+    assert ["tool", "cost", "sessions", "tool", "calls", "tokens"] in lines
+    assert {line[0]: line[-2] for line in lines if line[:1] in (["Bash"], ["(no"], ["total"])} == {
+        "Bash": "3",
+        "(no": "1",
+        "total": "4",
+    }
+    assert _page(home, "--by", "tool")["total"]["calls"] == 2
+
+
+def test_a_time_zone_that_the_system_does_not_know_is_utc(tmp_path: Path) -> None:
+    home = _home(tmp_path)
+    assert _first_line(home, TZ="Foo/Bar").endswith(" UTC time")
+    assert _first_line(home, TZ=":Europe/Berlin").endswith(" Europe/Berlin time")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stenograph.disk import Line, read_ends, read_lines
+from stenograph.disk import Line, read_ends, read_line_blocks, read_lines, scan_line_blocks
 from stenograph.errors import UnreadableError
 
 #: Bytes with many newlines: plain random bytes hardly hold any.
@@ -177,6 +177,75 @@ def test_a_file_rewritten_while_a_long_line_is_measured_still_splits_on_newlines
 
     monkeypatch.setattr(module, "_find_newline", find_then_rewrite)
     assert [line.data for line in read_lines(file, block_size=4)] == [b"cc", b"dddd", b"eee", b"b"]
+
+
+@given(data=lumpy_bytes, block_size=st.integers(1, 40))
+def test_blocks_are_whole_lines_that_hold_every_byte(shared_file: Path, data: bytes, block_size: int) -> None:
+    shared_file.write_bytes(data)
+    blocks = list(read_line_blocks(shared_file, block_size=block_size))
+    assert b"".join(block for _, block in blocks) == data
+    assert [offset for offset, _ in blocks] == list(itertools.accumulate((len(block) for _, block in blocks), initial=0))[:-1]
+    assert all(block.endswith(b"\n") for _, block in blocks[:-1])
+
+
+@pytest.fixture
+def few_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loop that reads the same place again and again, into ever more memory, ends."""
+    from stenograph.disk import lines as module
+
+    fill, left = module._fill, iter(range(12))
+
+    def count_and_fill(*args: object) -> int:
+        assert next(left, None) is not None, "too many reads"
+        return fill(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(module, "_fill", count_and_fill)
+
+
+@pytest.mark.usefixtures("few_reads")
+@pytest.mark.parametrize("size", range(4, 14))
+def test_blocks_of_a_file_that_shrinks_while_reading_end_early(file: Path, size: int) -> None:
+    file.write_bytes(b"one\ntwo-two-two\nthree\n")
+    buffer = bytearray(4)
+    blocks = scan_line_blocks(file, buffer)
+    assert next(blocks)[:2] == (0, 4)
+    os.truncate(file, size)
+    assert [bytes(found[:length]) for _, length, found in blocks] == [b"two-two-two"[: size - 4]] * (size > 4)
+    assert len(buffer) == 4
+
+
+@pytest.mark.usefixtures("few_reads")
+@pytest.mark.parametrize("now", [b"one\ncc", b"one\ncc\n", b"one\ncc\ndddd\neee\n", b"one\n" + b"c" * 18])
+def test_blocks_of_a_file_that_is_rewritten_while_a_long_line_is_measured_hold_what_there_is(
+    file: Path, monkeypatch: pytest.MonkeyPatch, now: bytes
+) -> None:
+    from stenograph.disk import lines as module
+
+    file.write_bytes(b"one\ntwo-two-two\nthree\n")
+    find = module._find_newline
+
+    def find_then_rewrite(*args: object) -> int:
+        found = find(*args)  # type: ignore[arg-type]
+        file.write_bytes(now)
+        return found
+
+    monkeypatch.setattr(module, "_find_newline", find_then_rewrite)
+    assert b"".join(data for _, data in read_line_blocks(file, block_size=4)) == now
+
+
+def test_a_long_line_leaves_a_shared_buffer_as_it_was(tmp_path: Path) -> None:
+    long, short = tmp_path / "long", tmp_path / "short"
+    long.write_bytes(b"a\n" + b"x" * 1000 + b"\nb\n")
+    short.write_bytes(b"c\n" * 100)
+    buffer = bytearray(64)
+    assert [(offset, size, len(found)) for offset, size, found in scan_line_blocks(long, buffer)] == [
+        (0, 2, 64),
+        (2, 1001, 1001),
+        (1003, 2, 64),
+    ]
+    blocks = [(size, found is buffer) for _, size, found in scan_line_blocks(short, buffer)]
+    assert blocks == [(64, True), (64, True), (64, True), (8, True)]
+    assert len(buffer) == 64
 
 
 @pytest.mark.parametrize("read", [lambda path: list(read_lines(path)), lambda path: read_ends(path, 10, 10)])

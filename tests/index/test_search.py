@@ -62,7 +62,9 @@ def _texts(line: Any) -> Iterator[str]:
         if not isinstance(block, dict):
             continue
         if block.get("type") == "text":
-            yield block.get("text") or ""
+            said = block.get("text") or ""
+            # Of what a background task reported, the client's tags around each part are not searched.
+            yield re.sub(r"</?[a-z-]+>", " ", said) if re.match("<(task|bash|agent)-notification>", said) else said
         elif block.get("type") == "thinking" and line["type"] == "assistant":
             yield block.get("thinking") or ""
         elif block.get("type") == "tool_use" and line["type"] == "assistant":
@@ -228,6 +230,8 @@ def test_where_no_session_has_all_words_those_with_most_are_listed(shop: Path) -
     found = search(_indexed(shop), parse_query("postgres carts elephants"))
     assert found.is_partial
     assert [hit.session for hit in found.hits] == [_session_name(1)]
+    assert found.missing == ("elephants",)
+    assert search(_indexed(shop), parse_query("postgres carts")).missing == ()
 
 
 def test_a_prompt_ranks_above_output_and_together_above_apart(tmp_path: Path) -> None:

@@ -420,9 +420,9 @@ def test_calls_that_another_process_reads_are_counted_the_same(monkeypatch: pyte
         raise RuntimeError
 
     alone = read()
-    monkeypatch.setattr("stenograph.index.model_calls._MUCH", 1)
-    monkeypatch.setattr("stenograph.index.model_calls._HELD", 5)
+    monkeypatch.setattr("stenograph.index.call_rows._MUCH", 1)
+    monkeypatch.setattr("stenograph.index.call_rows._HELD", 5)
     if is_dying:
-        monkeypatch.setattr("stenograph.index.model_calls._scanned", die)
+        monkeypatch.setattr("stenograph.index.call_rows._scanned", die)
     assert len(alone) > 20
     assert read() == alone

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stenograph.pricing import canonical_model, table_of
+from stenograph.pricing import canonical_model, table_of, window_of_calls
 
 
 @pytest.mark.parametrize(
@@ -81,3 +81,22 @@ def test_an_older_client_takes_a_later_model_for_one_that_it_knows() -> None:
     assert canonical_model("claude-opus-5-5", table_of("2.0.76")) is None
     # Short names mean other models to it, which were not measured.
     assert canonical_model("opus", table_of("2.0.76")) is None
+
+
+@pytest.mark.parametrize(
+    ("calls", "window"),
+    [
+        # As release 2.1.325 takes them: see models.json.
+        ([("claude-opus-4-8", 113_000)], 1_000_000),
+        ([("claude-opus-4-5-20251101", 113_000)], 200_000),
+        # The wide window is asked for with each request, and no line says so.
+        ([("claude-sonnet-4-5", 240_000), ("claude-sonnet-4-5", 30_000)], 1_000_000),
+        ([("claude-opus-4-8", 240_000), ("claude-sonnet-4-5", 30_000)], 200_000),
+        # A response that failed sent nothing.
+        ([("claude-opus-4-8", 113_000), ("<synthetic>", 0)], 1_000_000),
+        ([("qwen3-coder", 113_000)], None),
+        ([], None),
+    ],
+)
+def test_the_window_of_a_session_is_that_of_its_last_model(calls: list[tuple[str, int]], window: int | None) -> None:
+    assert window_of_calls(calls) == window

@@ -129,6 +129,13 @@ def test_interrupted_responses_and_those_that_the_client_made_up_cost_nothing() 
     assert session_cost(records).usd == 4
 
 
+def test_a_response_is_finished_if_one_of_its_lines_says_why_it_stopped() -> None:
+    """As subagents of 2.1.114 in public sessions: null on every line but the last one."""
+    assert session_cost([_answer("a", stop_reason=None), _answer("a", stop_reason="tool_use")]).usd == 4
+    aborted = _answer("a", line={"isAbortedMidStream": True}, stop_reason=None)
+    assert session_cost([aborted, _answer("a", stop_reason="tool_use")]).usd == 0
+
+
 def test_a_response_whose_tool_was_interrupted_is_charged() -> None:
     """Recorded in 2.1.325, scenario `toolint`: its total holds the response that `interruptedMessageId` names."""
     user = _plain(
@@ -184,7 +191,7 @@ def _web(name: str) -> Record:
             GapReason.FAILED_STREAM,
         ),
         ([_answer("a", line={"requestRef": "r0"})], 5, GapReason.COPIED),
-        ([_answer("a", line={"version": "2.1.200"})], 1, GapReason.OTHER_RELEASE),
+        ([_answer("a", line={"version": "2.1.240"})], 1, GapReason.OTHER_RELEASE),
     ],
 )
 def test_what_explains_a_gap_is_named(records: list[Record], total: int, reason: GapReason) -> None:

@@ -103,5 +103,32 @@ def test_a_prices_file_that_is_wrong_says_where(text: str, problem: str, tmp_pat
         read_prices_file(file)
 
 
+_WHOLE = "output = 1\ncache_read = 1\ncache_write_5m = 1\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('[models."glm-5"]\noutput = -1\n', '`models."glm-5".output` must be a number, 0 or more'),
+        (f'[models."glm-5"]\n{_WHOLE}', '`models."glm-5".input` is missing'),
+        (f'[models."glm-5"]\ninptu = 1\n{_WHOLE}', '`models."glm-5".inptu` is not a known key; did you mean "input"?'),
+        (f'[models."glm-5"]\nwhat = 1\n{_WHOLE}', "is not a known key; known: input, output, cache_read"),
+        (f'[models.a]\ninput = 1\n{_WHOLE}[models.b]\n{_WHOLE}[other]\n', '`models."b".input` is missing'),
+        (f'[models.a]\ninput = 1\ncache_write_1h = true\n{_WHOLE}', '`models."a".cache_write_1h` must be a number, 0 or more'),
+        (f'[models.a]\ninput = 1\nfast = 0\n{_WHOLE}', '`models."a".fast` must be a number greater than 0'),
+        ("models.a = 1\n", '`models."a"` must be a table'),
+        ("web_search = -1\n", "`web_search` must be a number, 0 or more, at most 1,000"),
+        (f'[models.""]\ninput = 1\n{_WHOLE}', '`models.""` must be the name of a model'),
+    ],
+)  # fmt: skip
+def test_an_error_in_a_prices_file_names_the_model_and_what_is_expected(text: str, problem: str, tmp_path: Path) -> None:
+    file = tmp_path / "prices.toml"
+    file.write_text(text)
+    with pytest.raises(ConfigError) as raised:
+        read_prices_file(file)
+    assert problem in str(raised.value)
+    assert " or a table" not in str(raised.value)
+
+
 def test_amounts_are_rounded_once() -> None:
     assert [micro_usd(pico) for pico in (0, 499_999, 500_000, 1_499_999, -500_001)] == [0, 0, 1, 1, -1]

@@ -11,7 +11,7 @@ import pytest
 from tests.corpora import CORPUS, FIXTURES, ROOT
 
 from stenograph.disk import read_line_blocks, read_lines
-from stenograph.records import SYNTHETIC, TokenCounts, UsageLine, characters_written, last_total, read_records, usage_lines
+from stenograph.records import SYNTHETIC, TokenCounts, UsageLine, characters_written, read_records, usage_lines
 from stenograph.records.conversation import AssistantRecord
 
 FILES = [
@@ -37,7 +37,9 @@ def _partial(path: Path) -> Iterator[tuple[int, object, object, int, int, int]]:
     for offset, block in read_line_blocks(path, block_size=100_000):
         for line in usage_lines(block, offset):
             message = line.message
-            assert message is not None
+            if message is None:
+                assert line.client_total is not None
+                continue
             assert message.usage is not None
             if line.is_copy and line.isSidechain:
                 continue  # what a progress line repeats
@@ -154,15 +156,65 @@ def test_an_advisor_has_its_own_tokens() -> None:
     assert line.message.usage.advisors() == [("big", TokenCounts(9, 0, 0, 0, 0))]
 
 
-def test_the_last_total_is_the_clients() -> None:
+def test_the_totals_are_the_clients() -> None:
     lines = [
         b'{"type":"cost-state","totalCostUSD":1.5}',
         b'{"type":"cost-state","totalCostUSD":2.25}',
         b'{"type":"cost-state","totalCostUSD":-1}',
         b'{"type":"user","said":{"type":"cost-state","totalCostUSD":9}}',
     ]
-    assert last_total(b"\n".join(lines)) == 2.25
-    assert last_total(lines[3]) is None
+    assert [line.client_total for line in usage_lines(b"\n".join(lines))] == [1.5, 2.25]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        b'"timestamp":7',
+        b'"message":"of no response"',
+        b'"message":{"usage":7}',
+        b'"cwd":"\\ud800"',
+        b'"cwd":"\xff\xfe"',
+        b'"forkedFrom":"\\ud800"',
+        b'"said":123456789012345678901234567890',
+    ],
+)
+def test_odd_members_do_not_cost_the_total(odd: bytes) -> None:
+    (line,) = usage_lines(b'{"type":"cost-state",%s,"totalCostUSD":1.5}' % odd)
+    assert line.client_total == 1.5
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [USAGE, USAGE | {"iterations": [{"type": "advisor_message", "model": "x", "iterations": ["?"], "input_tokens": 9}]}],
+)
+def test_half_a_character_does_not_cost_the_rest_and_is_never_handed_on(usage: dict[str, Any]) -> None:
+    """A client that cuts a text in the middle of a surrogate pair writes `\\ud83d`, which neither msgspec nor SQLite takes."""
+    message = {"id": "m?", "model": "x?", "usage": usage, "content": [{"type": "tool_use", "name": "T?"}]}
+    line = {"type": "assistant", "message": message, "cwd": "/?", "gitBranch": "?", "forkedFrom": {"sessionId": "?"}}
+    (found,) = usage_lines(json.dumps(line).replace("?", "\\ud83d").encode())
+    assert found.message is not None
+    assert found.message.usage is not None
+    assert (found.cwd, found.gitBranch, found.tools(), found.is_copy) == ("/\ufffd", "\ufffd", ["T\ufffd"], True)
+    assert (found.message.id, found.message.model) == ("m\ufffd", "x\ufffd")
+    assert found.message.usage.tokens() == TokenCounts(5, 7, 13, 11, 0)
+    assert [tokens.input for _, tokens in found.message.usage.advisors()] == ([9] if usage is not USAGE else [])
+
+
+@pytest.mark.parametrize(
+    ("before", "role", "count"),
+    [
+        (b"", b"user", 0),
+        (b"", b"assistant", 1),
+        (b'"said":{"message":{"role":"user"}},', b"assistant", 1),  # not the line's own message
+        (b'"cwd":"\\"message\\":{\\"role\\":\\"user\\"",', b"assistant", 1),
+        (b'"cwd":"' + b"/deep" * 300 + b'",', b"assistant", 1),
+    ],
+)
+def test_a_long_line_is_passed_over_only_if_its_own_message_was_sent(before: bytes, role: bytes, count: int) -> None:
+    message = b'{"role":"%s","model":"x","content":"%s","usage":{"output_tokens":5}}' % (role, b"long " * 1000)
+    line = b'{%s"message":%s,"type":"assistant"}' % (before, message)
+    assert json.loads(line)
+    assert len(list(usage_lines(line))) == count
 
 
 def test_a_total_counts_the_prompt_and_the_answer() -> None:

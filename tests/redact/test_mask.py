@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import random
+import re
 import string
 import time
 from typing import Any
@@ -161,6 +162,32 @@ def test_a_secret_coloured_in_the_middle_is_masked_whole() -> None:
     secret = "ghp_" + _word(36)
     coloured = f"token: \x1b[01;31m\x1b[K{secret[:4]}\x1b[m\x1b[K{secret[4:]} rest"
     assert mask(coloured) == ("token: \x1b[01;31m\x1b[K[github-token:1] rest", 1)
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8",
+        "sk_live_51HabcDEFghiJKLmno12345",
+        "github_pat_11ABCDEFG0123456789abcdef",
+        "glpat-abcdefghij1234567890",
+        "sk-ant-api03-abcdEFGH1234ijkl-5678_x",
+    ],
+)
+def test_a_secret_whose_punctuation_markdown_escapes_is_masked_whole(secret: str) -> None:
+    hidden = re.sub("[_-]", lambda mark: "\\" + mark[0], secret)
+    masked, count = mask(f"The key is {hidden}, yes.")
+    assert count == 1
+    assert re.fullmatch(r"The key is \[[a-z-]+:1\], yes\.", masked)
+
+
+def test_a_value_whose_name_markdown_escapes_is_masked() -> None:
+    assert mask(r"Set API\_KEY\=kT9v\-Q2mLx8\!WzAA1 first") == (r"Set API\_KEY\=[assigned-secret:1] first", 1)
+
+
+def test_backslashes_of_code_and_paths_hide_nothing() -> None:
+    for text in (r"re.compile(r'\w+\.py\(\d+\)')", r"C:\work\_build\-x", r"path\/to\/file", r"a \_ b \- c"):
+        assert mask(text) == (text, 0)
 
 
 @pytest.mark.parametrize("unseen", ["\u200b", "\u00ad", "\u2060\ufeff", "\u202e", "\U000e0041", "\u200b\x1b[1m"])

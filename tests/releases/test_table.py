@@ -11,6 +11,8 @@ from click.testing import CliRunner
 from tests.homes import session_id, turns, write_session
 
 from stenograph.cli._group import steno
+from stenograph.drift import load_registry
+from stenograph.drift.registry import NOT_MET
 from stenograph.errors import UsageError
 from stenograph.graph.readings import ReadingHabits
 from stenograph.messages.habits import MessageHabits
@@ -59,6 +61,13 @@ def test_a_value_holds_from_its_release_to_the_next_change() -> None:
     assert first_with("null_line") == "2.1.19"
 
 
+def test_the_first_release_with_totals_is_the_first_that_was_recorded_with_one() -> None:
+    registry = load_registry()
+    seen = registry.shapes["record:cost-state"].seen
+    first = next(number for number, mark in enumerate(seen) if mark != NOT_MET)
+    assert registry.releases[first] == first_with("writes_totals")
+
+
 def test_stages_are_the_releases_between_which_nothing_changed() -> None:
     assert stages("composes_folder_names", "cuts_folder_names") == ("2.1.160", "2.1.47", "2.1.38", OLD)
 
@@ -69,7 +78,7 @@ def test_a_release_that_the_table_covers_is_read_by_its_own_rules(release: str) 
 
 
 def test_a_newer_release_is_read_by_the_rules_of_the_newest_and_that_is_said() -> None:
-    assert rules_note("2.1.400") == f"2.1.400 is newer than the newest recorded release; using the rules of {NEWEST}"
+    assert rules_note("9.1.400") == f"9.1.400 is newer than the newest recorded release; using the rules of {NEWEST}"
 
 
 def test_what_is_not_a_release_is_refused() -> None:
@@ -79,19 +88,19 @@ def test_what_is_not_a_release_is_refused() -> None:
 
 
 def test_of_many_releases_the_newest_is_told_and_nothing_else_that_a_line_says() -> None:
-    assert newest_rules_note(["2.0.76", "2.1.500\x1b[2Jsecret", "2.1.400", "?", ""]).startswith("2.1.500 is newer")
+    assert newest_rules_note(["2.0.76", "9.1.500\x1b[2Jsecret", "9.1.400", "?", ""]).startswith("9.1.500 is newer")
     assert newest_rules_note(["?", "", NEWEST]) == ""
     assert newest_rules_note(["9" * 10_000]).startswith("999999999 is newer")
 
 
 def test_commands_say_whose_rules_they_use(tmp_path: Path) -> None:
     path = write_session(tmp_path, session_id(1), turns(1))
-    told = f"2.1.400 is newer than the newest recorded release; using the rules of {NEWEST}"
-    done = CliRunner().invoke(steno, ["messages", str(path), "--as-of", "2.1.400"])
+    told = f"9.1.400 is newer than the newest recorded release; using the rules of {NEWEST}"
+    done = CliRunner().invoke(steno, ["messages", str(path), "--as-of", "9.1.400"])
     assert done.exit_code == 0
     assert told in done.stderr
     assert told not in done.stdout
     assert CliRunner().invoke(steno, ["messages", str(path), "--as-of", NEWEST]).stderr == ""
-    newer = write_session(tmp_path, session_id(2), [{**line, "version": "2.1.400"} for line in turns(1)])
+    newer = write_session(tmp_path, session_id(2), [{**line, "version": "9.1.400"} for line in turns(1)])
     assert told in CliRunner().invoke(steno, ["check", str(newer)]).stderr
     assert "is newer" not in CliRunner().invoke(steno, ["check", str(path)]).stderr

@@ -9,6 +9,7 @@ from tests.homes import LONG_AGO, session_id, turns, user, write_session
 from stenograph.disk import project_folder_name
 from stenograph.errors import AmbiguousSessionError, SessionNotFoundError, UsageError
 from stenograph.sessions import Glance, Match, find, find_match, glance, resolve
+from stenograph.testing import lines
 
 ONE, TWO, THREE = session_id(0xAAAA0001), session_id(0xAAAA0002), session_id(0xBBBB0003)
 
@@ -63,6 +64,27 @@ def test_a_file_that_holds_no_record_is_no_session(tmp_path: Path) -> None:
     (tmp_path / "readme.jsonl").write_text("hello\n")
     with pytest.raises(SessionNotFoundError, match="is not a session file"):
         resolve(str(tmp_path / "readme.jsonl"), [])
+
+
+def test_a_file_that_is_not_a_session_makes_no_reference_ambiguous(tmp_path: Path) -> None:
+    write_session(tmp_path, session_id(0xABAB0001), [], tail=b"not json\n")
+    path = write_session(tmp_path, session_id(0xABAB0002), turns(1))
+    assert resolve("abab", [tmp_path]).path == path
+
+
+@pytest.mark.parametrize("place", ["agent-1.jsonl", f"{session_id(0xABAB0001)}/subagents/agent-1.jsonl"])
+def test_of_a_session_whose_own_file_is_gone_is_said_that_it_is_gone(tmp_path: Path, place: str) -> None:
+    other = write_session(tmp_path, session_id(1), turns(1))
+    agent = other.parent / place
+    agent.parent.mkdir(parents=True, exist_ok=True)
+    agent.write_bytes(lines.encode([user("Go", sessionId=session_id(0xABAB0001), agentId="1", isSidechain=True)]))
+    for reference in ("abab0", session_id(0xABAB0001)):
+        with pytest.raises(SessionNotFoundError) as caught:
+            resolve(reference, [tmp_path])
+        assert caught.value.what == f"the file of session {session_id(0xABAB0001)} is gone"
+        assert "subagents" in caught.value.why
+    with pytest.raises(SessionNotFoundError, match="no session matches"):
+        resolve("abac0", [tmp_path])
 
 
 def test_a_mistyped_id_brings_near_ones_up(home: Path) -> None:

@@ -47,7 +47,7 @@ def test_the_context_is_that_of_the_last_call_and_what_goes_is_taken_of_it_at_th
     assert outlook.tokens_after == 21_500
     assert outlook.tokens_to_cache == 1_500
     # $0.50 and $6.25 a million: the list price of Opus 4.5.
-    assert float(outlook.saved_a_turn) == pytest.approx(1_500 * 0.5e-6)
+    assert float(outlook.saved_a_call) == pytest.approx(1_500 * 0.5e-6)
     assert float(outlook.cache_cost) == pytest.approx(1_500 * 6.25e-6)
 
 
@@ -111,3 +111,5 @@ def test_a_cache_that_has_expired_costs_nothing_extra(age: timedelta, kept: str,
     path.write_text("".join(json.dumps({**line, "timestamp": at}) + "\n" for line in lines))
     plan = make_plan(path, [DropTurns(which=Selector(turns=((1, 1),)))])
     assert plan.outlook.is_cache_expired is expired
+    assert plan.outlook.cache_cost > 0
+    assert plan.outlook.cost_once == (0 if expired else plan.outlook.cache_cost)

@@ -10,10 +10,11 @@ import pytest
 from tests.corpora import FIXTURES
 
 from stenograph.family import read_family
+from stenograph.index import calls_in
 from stenograph.inputs import InputKind, classify
 from stenograph.records import UserRecord, decode
 from stenograph.sessions.loading import load_file, stream
-from stenograph.testing.lines import assistant, system, text, user, write
+from stenograph.testing.lines import assistant, encode, system, text, user, write
 from stenograph.turns import Session, tokens_of_all
 from stenograph.turns.reader import TurnReader
 
@@ -33,14 +34,45 @@ def answered(uuid: str, parent: str, text: str, second: int = 0, model: str = "m
     return answer | {"timestamp": said(uuid, parent, "", second)["timestamp"]}
 
 
-def test_tokens_written_to_the_cache_for_an_hour_are_not_counted_for_five_minutes_too(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("total", "split", "written"),
+    [
+        (100, (70, 30), (70, 30)),
+        # Where total and split disagree, as 2.1.325 charges: tests/pricing/test_cost.py.
+        (10_000, (1_000, 2_000), (8_000, 2_000)),
+        (10_000, (0, 0), (10_000, 0)),
+        (0, (1_000, 2_000), (1_000, 2_000)),
+        (2_000, (1_000, 3_000), (0, 2_000)),
+    ],
+)
+def test_tokens_written_to_the_cache_are_counted_once_by_how_long_they_last(
+    tmp_path: Path, total: int, split: tuple[int, int], written: tuple[int, int]
+) -> None:
     answer = answered("b", "a", "done")
     answer["message"]["usage"] |= {
-        "cache_creation_input_tokens": 100,
-        "cache_creation": {"ephemeral_5m_input_tokens": 70, "ephemeral_1h_input_tokens": 30},
+        "cache_creation_input_tokens": total,
+        "cache_creation": {"ephemeral_5m_input_tokens": split[0], "ephemeral_1h_input_tokens": split[1]},
     }
     tokens = session_of(tmp_path, said("a", None, "Do it."), answer).tokens
-    assert (tokens.cache_write_5m, tokens.cache_write_1h, tokens.cache_write, tokens.total) == (70, 30, 100, 107)
+    assert (tokens.cache_write_5m, tokens.cache_write_1h) == written
+    assert (tokens.prompt, tokens.total) == (3 + sum(written), 7 + sum(written))
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"), [((1_000, 1_000), (0, 1_000)), ((1_000, 0), (1_000, 0)), ((10, 2_000), (0, 2_000))]
+)
+def test_the_line_of_a_response_with_the_most_tokens_counts_as_in_the_index(
+    tmp_path: Path, counts: tuple[int, int], expected: tuple[int, int]
+) -> None:
+    """Counts grow, and a fork copies lines with their counts at zero. Only the second line says how long the cache is kept."""
+    lines = [answered("b", "a", "one", message="m"), answered("c", "b", "two", message="m")]
+    for line, total in zip(lines, counts, strict=True):
+        line["message"]["usage"] |= {"cache_creation_input_tokens": total}
+    lines[1]["message"]["usage"] |= {"cache_creation": {"ephemeral_1h_input_tokens": counts[1]}}
+    tokens = session_of(tmp_path, said("a", None, "Do it."), *lines).tokens
+    (call,) = calls_in(encode(lines).splitlines(keepends=True)).values()
+    assert (tokens.cache_write_5m, tokens.cache_write_1h) == expected
+    assert tokens == call.tokens
 
 
 @pytest.mark.parametrize(

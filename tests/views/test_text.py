@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stenograph.views.text import amount, cut, duration, harmless, one_line, thousands, width, wrap
+from stenograph.views.text import amount, cut, duration, harmless, one_line, thousands, time_taken, width, wrap
 
 
 @pytest.mark.parametrize(
@@ -58,3 +58,4 @@ def test_amounts_are_for_people() -> None:
     assert [duration(number) for number in (400, 40_000, 185_000, 7_800_000)] == ["0.4 s", "40 s", "3 min 5 s", "2 h 10 min"]
     assert [thousands(number) for number in (950, 1200, 34_000, 1_200_000)] == ["950", "1.2k", "34k", "1.2M"]
     assert cut("日本語", 5) == "日本…"
+    assert [time_taken(number) for number in (None, 0, 50, 51, 400)] == ["", "", "", "0.1 s", "0.4 s"]

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -230,6 +231,23 @@ def test_an_answer_that_did_not_change_is_not_sent_again(viewer: Served) -> None
 def test_errors_have_a_status_and_a_code(viewer: Served, target: str, status: int, code: str) -> None:
     answer = viewer.ask(f"/api/v1/{target}")
     assert (answer.status, valid(answer)["code"]) == (status, code)
+
+
+@pytest.mark.parametrize("part", ["turns", "records", "steps"])
+def test_the_next_page_of_a_session_with_any_name_has_an_address(part: str, tmp_path: Path) -> None:
+    path = write_session(tmp_path, LONG, chained(turns(3)))
+    name = "\u65e5\u672c <x>"
+    path.rename(path.with_name(f"{name}.jsonl"))
+    with served(tmp_path) as viewer:
+        first = viewer.ask(f"/api/v1/sessions/{quote(name)}/{part}?limit=1")
+        assert first.status == 200
+        assert viewer.ask(first.headers["Link"].partition(">")[0][1:]).status == 200
+
+
+@pytest.mark.parametrize("part", ["chunks", "raw"])
+@pytest.mark.parametrize("digits", [10, 5_000])
+def test_no_page_has_a_number_that_is_too_long_to_read(viewer: Served, part: str, digits: int) -> None:
+    assert viewer.ask(f"/s/{LONG}/{part}/{'9' * digits}").status == 404
 
 
 def test_the_document_describes_every_address(viewer: Served) -> None:

@@ -44,3 +44,34 @@ def test_a_page_of_another_server_on_this_machine_reads_nothing(browser: Any, tm
         assert seen.page.evaluate(fetch, target) == "refused"
         csp = other.raw("/").headers["Content-Security-Policy"]
         assert "connect-src 'self'" in csp
+
+
+def test_a_page_takes_nothing_from_another_server_on_its_port(browser: Any, tmp_path: Path) -> None:
+    """Once the viewer has ended, whoever takes its port is asked by the pages that are still open."""
+    write_session(tmp_path, SESSION, [user("Paint the fence"), assistant(text("Done."))])
+    evil = '<span id="running"><meta http-equiv="refresh" content="0;url=/evil">Stolen</span>'
+    asked: list[str] = []
+
+    def answer(route: Any) -> None:
+        asked.append(route.request.url)
+        route.fulfill(status=200, content_type="text/html", body=f"<!doctype html><title>x</title>{evil}")
+
+    with served(tmp_path) as server, tab(browser, server) as seen:
+        seen.page.route("**/*", answer)
+        seen.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+        seen.page.wait_for_timeout(1000)
+        assert asked
+        assert "Stolen" not in seen.page.content()
+        assert seen.page.url == seen.base + "/"
+        seen.page.unroute("**/*")
+
+
+def test_what_is_put_into_a_page_loads_nothing_by_itself(browser: Any, tmp_path: Path) -> None:
+    write_session(tmp_path, SESSION, [user("Paint the fence"), assistant(text("Done."))])
+    evil = '<meta http-equiv="refresh" content="0;url=/evil"><base href="/x/"><link rel="stylesheet" href="/y"><b>kept</b>'
+    with served(tmp_path) as server, tab(browser, server) as seen:
+        scripts = next(each for each in seen.page.evaluate("[...document.scripts].map((each) => each.src)") if "app.js" in each)
+        parsed = "([from, html]) => import(from).then((dom) => dom.parse(html).documentElement.innerHTML)"
+        assert seen.page.evaluate(parsed, [scripts.replace("app.js", "dom.js"), f"<svg><script></script></svg>{evil}"]) == (
+            "<head></head><body><svg></svg><b>kept</b></body>"
+        )

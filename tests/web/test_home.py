@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -109,3 +110,11 @@ def test_a_row_counts_a_subagent_that_is_indexed_later_than_its_session(tmp_path
     agent.write_bytes(encode([user("Look", isSidechain=True, agentId="a1b2c3", sessionId=session_id(1))]))
     library.search(SearchQuery(q="anything"))  # brings the index up to date
     assert library.drawn(sessions)[path].agents == 1
+
+
+def test_a_file_whose_name_is_not_utf8_costs_no_other_session_its_pages(tmp_path: Path) -> None:
+    path = write_session(tmp_path, session_id(1), turns(6))
+    (path.parent / os.fsdecode(b"bad\xff\xfename.jsonl")).write_bytes(path.read_bytes())
+    with served(tmp_path) as server:
+        for target in ("/", "/usage?since=all", "/stats?since=all", "/usage.csv", "/health", "/search?q=do", "/api/v1/waste"):
+            assert server.ask(target).status == 200, target

@@ -20,6 +20,7 @@ from stenograph.testing.lines import assistant, text, user
 
 DISCOUNTS = "4583cf3d-7694-5e7d-9832-dde049d0357c"
 AUDIT = "1e73045e-2bf3-5816-a2c9-93ed16a8e321"
+COMPACTED = "8b13284b-4305-4c9e-b5ce-cadb2a62c174"
 PAGES = ("", "/files", "/messages", "/records", "/raw/1")
 
 
@@ -75,6 +76,25 @@ def test_the_usage_page_marks_estimates_as_the_terminal_does() -> None:
         page = server.ask("/usage?since=all").text
     assert total["estimated_micro_usd"] > 0
     assert f"<b>~${total['cost_micro_usd'] / 1_000_000:.2f}</b>" in page
+
+
+def test_the_usage_page_is_of_the_same_days_by_day_and_by_month() -> None:
+    with served(DEMO) as server:
+        days = [row["name"] for row in server.ask("/api/v1/usage?by=day").json["rows"]]
+        spans = [
+            re.search(r"(\d+) \w+ \d+ to (\d+) \w+ \d+, ", server.ask(f"/usage?since=all&by={by}").text)
+            for by in ("day", "month")
+        ]
+    first, last = (str(int(day[-2:])) for day in (days[0], days[-1]))
+    assert [span.groups() if span else None for span in spans] == [(first, last), (first, last)]
+
+
+def test_a_search_without_a_hit_says_how_words_are_matched() -> None:
+    """`disc` begins words of the demo, and is none of them."""
+    with served(DEMO) as server:
+        nothing, hits = (server.ask(f"/search?q={query}").text for query in ("disc", "disc*"))
+    assert "Whole words are matched" in nothing
+    assert "Nothing was found" not in hits
 
 
 def test_the_health_page_says_what_looks_at_the_setup() -> None:
@@ -162,6 +182,100 @@ def test_keys_move_between_turns_and_open_what_they_say(browser: Any) -> None:
         assert seen.problems == []
 
 
+def test_a_short_turn_at_the_end_is_the_current_one(browser: Any, tmp_path: Path) -> None:
+    """Neither of the last two can reach the top of the window."""
+    home, session = tmp_path / "claude", session_id(6)
+    lengths = (900, 900, 5, 5)
+    records = [
+        record
+        for number, words in enumerate(lengths, 1)
+        for record in (user(None, f"Prompt {number}"), assistant(None, f"msg_{number}", [text("word " * words)]))
+    ]
+    for number, record in enumerate(records):
+        record |= {"uuid": f"{number:08}-0000-4000-8000-000000000000", "timestamp": f"2026-01-31T12:00:{number:02}Z"}
+        record["parentUuid"] = f"{number - 1:08}-0000-4000-8000-000000000000" if number else None
+    write_session(home, session, records)
+    with served(home) as server, tab(browser, server, height=700) as seen:
+        page = seen.page
+
+        def press(key: str, turn: int) -> None:
+            page.keyboard.press(key)
+            page.wait_for_function(f"() => document.querySelector('.o[aria-current]')?.dataset.t === '{turn}'")
+
+        seen.open(f"/s/{session}")
+        for key, turn in (("j", 1), ("j", 2), ("j", 3), ("j", 4), ("j", 4), ("k", 3), ("k", 2), ("k", 1), ("G", 4), ("k", 3)):
+            press(key, turn)
+            page.wait_for_timeout(300)  # the page follows the turn until it stays where it is
+        page.mouse.wheel(0, -10_000)
+        page.wait_for_function("() => document.querySelector('.o[aria-current]').dataset.t === '1'")
+        page.evaluate("() => scrollTo(0, document.documentElement.scrollHeight)")
+        page.wait_for_function("() => document.querySelector('.o[aria-current]').dataset.t === '4'")
+        assert seen.problems == []
+
+
+def test_the_outline_leads_to_a_compaction(browser: Any, tmp_path: Path) -> None:
+    """The numbers are those of the record: 996,791 tokens before, 2,874 after."""
+    (source,) = (FIXTURES / "recorded").rglob(f"{COMPACTED}.jsonl")
+    make_home(tmp_path / "claude", [source])
+    with served(tmp_path / "claude") as server, tab(browser, server, height=500) as seen:
+        seen.open(f"/s/{COMPACTED}")
+        seen.page.locator(".outline a", has_text="Compacted, 997k to 2.9k").click()
+        seen.page.locator(".compact.found").wait_for()
+        seen.open(f"/s/{COMPACTED}")
+        seen.page.goto(seen.base + str(seen.page.locator(".outline a.o-m").get_attribute("href")))
+        seen.page.locator(".compact.found").wait_for()
+        assert seen.problems == []
+
+
+def test_links_to_lines_do_not_cover_how_long_a_step_took(browser: Any) -> None:
+    with served(DEMO) as server, tab(browser, server) as seen:
+        page = seen.page
+        seen.open(f"/s/{AUDIT}")
+        step = page.locator(".w:has(> .agent > summary > .tm)").first
+        step.locator("> .agent > summary").hover()
+        page.wait_for_function("(it) => getComputedStyle(it).opacity === '1'", arg=step.locator("> .raws").element_handle())
+        links = step.locator("> .raws").bounding_box()
+        for taken in step.locator("> .agent > summary > .tm").all():
+            box = taken.bounding_box()
+            assert box["x"] + box["width"] <= links["x"]
+
+
+def test_filters_are_there_on_a_phone(browser: Any) -> None:
+    with served(DEMO) as server, tab(browser, server, width=390, height=844, is_mobile=True, has_touch=True) as seen:
+        page = seen.page
+        for path, last in ((f"/s/{DISCOUNTS}", "Problems"), ("/usage?since=all", "Month")):
+            seen.open(path)
+            page.locator(".tabs .seg > *", has_text=last).tap()
+            page.locator(":is([aria-pressed=true], [aria-current])", has_text=last).wait_for()
+            assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+        assert seen.problems == []
+
+
+def test_every_tab_says_how_many_files_were_changed() -> None:
+    with served(DEMO) as server:
+        heads = [
+            re.search(r"Files <small>\d+", server.ask(f"/s/{DISCOUNTS}{tab}").text)
+            for tab in ("", "/files", "/messages", "/records")
+        ]
+    assert len({head and head[0] for head in heads}) == 1
+    assert heads[0]
+
+
+def test_every_link_of_the_health_page_leads_to_a_page_and_titles_end_in_an_ellipsis(tmp_path: Path) -> None:
+    home, session, agent = tmp_path / "claude", session_id(5), "agent-668b5ac2"
+    lost = {"parentUuid": "ffffffff-0000-4000-8000-000000000000"}
+    write_session(home, session, [user(None, "long words " * 20) | lost, assistant(None, "msg_1", [text("Yes.")])])
+    members = {"isSidechain": True, "agentId": agent.removeprefix("agent-"), "sessionId": session_id(4)}
+    write_session(home, agent, [user(None, "Help") | members, assistant(None, "msg_2", [text("Yes.")]) | members])
+    with served(home) as server:
+        html = server.ask("/health").text
+        links = re.findall(r'href="(/s/[^"]+)"', html)
+        assert links
+        assert [server.ask(link).status for link in links] == [200] * len(links)
+    assert f"<bdi>{agent}</bdi>" in html
+    assert re.search(r"long words long[^<]*…</bdi>", html)
+
+
 def test_the_list_is_filtered_while_one_types(browser: Any) -> None:
     with served(DEMO) as server, tab(browser, server) as seen:
         page = seen.page
@@ -189,8 +303,10 @@ def test_the_list_follows_the_sessions(browser: Any, tmp_path: Path) -> None:
         page.keyboard.press("j")
         chosen = page.locator(".row.sel h3").inner_text()
         shutil.copy(next(DEMO.rglob(f"{AUDIT}.jsonl")), home / "projects" / "-p-0")
-        page.clock.run_for(21_000)
-        page.locator(".row", has_text="audit the product page").wait_for()
+        # The server's answer is good for a moment, which the page's clock passes over.
+        until = time.monotonic() + 10
+        while not page.locator(".row", has_text="audit the product page").count() and time.monotonic() < until:
+            page.clock.run_for(21_000)
         assert page.locator(".row.sel h3").inner_text() == chosen
         assert page.locator("#count").inner_text() == "2"
         page.fill("#filter", "nothing has this")
@@ -199,15 +315,35 @@ def test_the_list_follows_the_sessions(browser: Any, tmp_path: Path) -> None:
         assert seen.problems == []
 
 
+def test_an_answer_that_was_on_its_way_does_not_undo_a_filter(browser: Any, tmp_path: Path) -> None:
+    home = tmp_path / "claude"
+    make_home(home, [next(DEMO.rglob(f"{DISCOUNTS}.jsonl"))])
+    with served(home) as server, tab(browser, server) as seen:
+        page = seen.page
+        page.clock.install()
+        seen.open("/")
+        held: list[Any] = []
+        page.route("**/", lambda route: held.append(route))  # a function of Python, which can be marked
+        page.clock.run_for(21_000)
+        while not held:
+            page.wait_for_timeout(10)
+        page.fill("#filter", "nothing has this")
+        with page.expect_response("**/"):
+            held[0].continue_()
+        page.wait_for_timeout(200)
+        assert page.locator(".row:visible").count() == 0
+
+
 def test_a_page_says_that_the_viewer_has_stopped(browser: Any) -> None:
     with served(DEMO) as server, tab(browser, server) as seen:
         page = seen.page
         page.clock.install()
         seen.open("/")
         page.route("**/*", lambda route: route.abort())
-        for _ in range(2):
-            with page.expect_event("requestfailed"):
-                page.clock.run_for(21_000)
+        # Several looks fail before it is said, each in its own time.
+        until = time.monotonic() + 20
+        while not page.locator("#lost").is_visible() and time.monotonic() < until:
+            page.clock.run_for(21_000)
         page.locator("#lost").wait_for()
 
 

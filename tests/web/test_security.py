@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import socket
+import time
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.homes import session_id, turns, write_session
+from tests.homes import assistant, session_id, turns, user, write_session
 from tests.web.serving import Served, served
+
+from stenograph.testing.lines import encode, tool_result, tool_use
+from stenograph.web.live import LOOK_SECONDS
+from stenograph.web.static_files import static_version
 
 FIRST = session_id(1)
 SECRET_FILE = "not-for-readers"
@@ -152,11 +159,119 @@ def test_a_link_does_not_lead_out_of_a_home(tmp_path: Path) -> None:
             assert SECRET_FILE not in answer.text
 
 
+OUTSIDE = "Xylophones"
+
+
+@pytest.fixture(scope="module")
+def linked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A home in which links lead out: of a subagent, a spilled result, another file of the session, and a whole session."""
+    home = tmp_path_factory.mktemp("linked")
+    outside = write_session(tmp_path_factory.mktemp("outside"), session_id(2), turns(6, f"{OUTSIDE} are private"))
+    records = [
+        user("Ask a subagent"),
+        assistant(tool_use("toolu_1", "Task", prompt="Look", description="Look", subagent_type="general")),
+        user([tool_result("toolu_1", "ok")], toolUseResult={"agentId": "a1b2c3", "status": "completed"}),
+        *turns(6),
+    ]
+    path = write_session(home, FIRST, records)
+    path.with_name(outside.name).symlink_to(outside)
+    beside = path.with_suffix("")
+    for name in ("subagents/agent-a1b2c3.jsonl", "tool-results/toolu_1.txt", "shadow"):
+        link = beside / name
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(outside)
+    with served(home) as running:
+        yield running
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        f"/s/{FIRST}",
+        f"/s/{FIRST}/markdown",
+        f"/s/{FIRST}/download/html",
+        f"/s/{FIRST}/download/md",
+        f"/s/{FIRST}/download/json",
+        f"/s/{FIRST}/steps/toolu_1?full=1",
+        f"/api/v1/sessions/{FIRST}?agents=true",
+        f"/api/v1/sessions/{FIRST}/turns?results=true",
+        f"/api/v1/sessions/{FIRST}/steps",
+    ],
+)
+def test_no_page_of_a_session_holds_what_its_links_lead_to(linked: Served, target: str) -> None:
+    answer = linked.ask(target)
+    assert answer.status == 200
+    assert OUTSIDE not in answer.text
+
+
+def test_a_zip_holds_no_file_that_a_link_leads_to(linked: Served) -> None:
+    with zipfile.ZipFile(io.BytesIO(linked.ask(f"/s/{FIRST}/download/zip").body)) as archive:
+        assert archive.namelist() == [f"{FIRST}.jsonl"]
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "/",
+        "/?hidden=1",
+        "/search?q=private",
+        "/api/v1/search?q=private",
+        "/api/v1/sessions?all=true",
+        "/api/v1/overview",
+        "/health",
+        "/usage?since=all",
+        "/api/v1/usage?by=session",
+        "/stats?since=all",
+    ],
+)
+def test_a_session_whose_file_is_outside_is_in_no_list(linked: Served, target: str) -> None:
+    answer = linked.ask(target)
+    assert answer.status == 200
+    assert OUTSIDE not in answer.text
+
+
+def test_live_events_say_nothing_of_a_subagent_whose_file_is_outside(tmp_path: Path) -> None:
+    path = write_session(tmp_path / "home", FIRST, turns(2))
+    outside = write_session(tmp_path / "outside", session_id(2), turns(1))
+    link = path.with_suffix("") / "subagents" / "agent-a1b2c3.jsonl"
+    link.parent.mkdir(parents=True)
+    link.symlink_to(outside)
+    with served(tmp_path / "home") as viewer, contextlib.closing(_follow(viewer, FIRST)) as events:
+        for file, said in ((outside, OUTSIDE), (path, "Water the plants")):
+            with file.open("ab") as lines:
+                lines.write(encode([user(said, isSidechain=file is outside)]))
+            time.sleep(2 * LOOK_SECONDS)
+        heard = events.recv(1 << 20).decode()
+    assert "Water the plants" in heard
+    assert OUTSIDE not in heard
+
+
+def _follow(viewer: Served, session: str) -> socket.socket:
+    """The live events of a session, from when it is followed on."""
+    events = socket.create_connection(("127.0.0.1", viewer.access.port), timeout=10)
+    address = f"/api/v1/sessions/{session}/events"
+    own = f"Host: 127.0.0.1:{viewer.access.port}\r\nAuthorization: Bearer {viewer.access.token}"
+    events.sendall(f"GET {address} HTTP/1.1\r\n{own}\r\n\r\n".encode())
+    heard = b""
+    while b"event: ready" not in heard:
+        heard += events.recv(65536)
+    return events
+
+
+def test_a_link_within_a_home_is_followed(tmp_path: Path) -> None:
+    path = write_session(tmp_path / "home", FIRST, turns(6, "Paint the fence"), project="-one")
+    linked = tmp_path / "home" / "projects" / "-two" / f"{session_id(2)}.jsonl"
+    linked.parent.mkdir()
+    linked.symlink_to(path)
+    with served(tmp_path / "home") as viewer:
+        assert "Paint the fence" in viewer.ask(f"/s/{session_id(2)}").text
+
+
 def test_what_is_too_large_is_refused(viewer: Served) -> None:
     assert viewer.ask(f"/?q={'x' * 9000}").status == 414
     own = f"Host: 127.0.0.1:{viewer.access.port}"
     assert status_of(viewer, f"GET /?q={'x' * 100_000} HTTP/1.1\r\n{own}\r\n\r\n".encode()) in (0, 400, 414)
-    assert status_of(viewer, f"GET / HTTP/1.1\r\n{own}\r\nX-Long: {'x' * 200_000}\r\n\r\n".encode()) in (0, 400)
+    assert status_of(viewer, f"GET / HTTP/1.1\r\n{own}\r\nX-Long: {'x' * 200_000}\r\n\r\n".encode()) in (0, 400, 431)
     assert viewer.ask("/", "POST", headers={"Content-Length": "99999999999"}).status == 413
     assert viewer.ask("/", "POST", headers={"Content-Length": "-1"}).status in (400, 413)
 
@@ -184,8 +299,31 @@ def test_every_answer_forbids_what_pages_do_not_need(viewer: Served) -> None:
         assert answer.headers["Referrer-Policy"] == "no-referrer"
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
         assert answer.headers["Cross-Origin-Resource-Policy"] == "same-origin"
-        assert answer.headers["Cache-Control"] in ("no-store", "private, no-cache")
+        assert answer.headers["Cache-Control"] == "no-store"
         assert "Server" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "/",
+        "/usage.csv",
+        f"/s/{FIRST}",
+        *(f"/s/{FIRST}/{part}" for part in ("chunks/0", "markdown", "records", "raw/1", "download/zip")),
+        *("/api/v1/sessions", f"/api/v1/sessions/{FIRST}", f"/api/v1/sessions/{FIRST}/records/1", "/api/v1/search?q=paint"),
+    ],
+)
+def test_a_browser_keeps_nothing_that_sessions_say(viewer: Served, target: str) -> None:
+    answer = viewer.ask(target)
+    assert answer.status == 200
+    assert answer.headers["Cache-Control"] == "no-store"
+    again = viewer.ask(target, headers={"If-None-Match": answer.headers["ETag"]})
+    assert again.headers["Cache-Control"] == "no-store"
+
+
+def test_a_browser_keeps_style_and_scripts(viewer: Served) -> None:
+    assert viewer.ask("/static/style.css").headers["Cache-Control"] == "private, no-cache"
+    assert "immutable" in viewer.ask(f"/static/{static_version()}/style.css").headers["Cache-Control"]
 
 
 def test_it_listens_on_the_loopback_interface_only(viewer: Served) -> None:

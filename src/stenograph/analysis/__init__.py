@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from stenograph.analysis.reconcile import Reconciled, reconcile_sessions
     from stenograph.analysis.stats import KnownSession, Stats, ToolStats, TurnLink, known_sessions, stats_of
     from stenograph.analysis.statusline import StatusInput, UsageStatus, read_status_input, status_now
+    from stenograph.analysis.unlisted import Unlisted, unlisted_sessions
     from stenograph.analysis.usage import Spent, UsageBy, UsageRow, UsageScope, UsageTable, session_costs, usage_table
     from stenograph.analysis.waste import WasteFinding, WasteKind, find_waste
 
@@ -37,6 +38,7 @@ _MODULES = {
     "reconcile": "Reconciled reconcile_sessions",
     "stats": "KnownSession Stats ToolStats TurnLink known_sessions stats_of",
     "statusline": "StatusInput UsageStatus read_status_input status_now",
+    "unlisted": "Unlisted unlisted_sessions",
     "usage": "Spent UsageBy UsageRow UsageScope UsageTable session_costs usage_table",
     "waste": "WasteFinding WasteKind find_waste",
 }
@@ -61,6 +63,7 @@ __all__ = [
     "StatusInput",
     "ToolStats",
     "TurnLink",
+    "Unlisted",
     "UsageBy",
     "UsageRow",
     "UsageScope",
@@ -89,6 +92,7 @@ __all__ = [
     "sum_spent",
     "take_inventory",
     "tools_found",
+    "unlisted_sessions",
     "usage_table",
 ]
 

@@ -7,7 +7,7 @@ store, and made anew for the days of which a call has changed: a year of calls i
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -19,12 +19,15 @@ from stenograph.index import ABORTED, ADVISOR, FAST, NO_DAY, US, IndexStore, kee
 DAY = 86_400
 #: What a price depends on, of a call's flags.
 PRICED = FAST | US | ADVISOR
+#: The times that a clock which is about right can show, 1970 to 2099: any other time is as unknown as a missing one.
+EARLIEST, LATEST = DAY, 4_102_444_800
+DATED = f"c.time >= {EARLIEST} AND c.time < {LATEST}"
 FROM = "FROM model_calls c"
 #: All calls.
 EVERY = " WHERE 1"
 
 _TOKENS = "count(*), sum(c.input), sum(c.output), sum(c.cache_read), sum(c.cache_write_5m), sum(c.cache_write_1h)"
-_COUNTS = f"c.counted AND NOT c.flags & {ABORTED}"
+COUNTS = f"c.counted AND NOT c.flags & {ABORTED}"
 
 
 class CallSums(NamedTuple):
@@ -55,7 +58,7 @@ def sum_calls(
     left_out = f"SELECT c.counted, {_TOKENS} {FROM}{where} AND (c.flags & {ABORTED} OR NOT c.counted) GROUP BY 1"
     return CallSums(
         _groups(db, dimension, price, where, values),
-        db.execute(f"SELECT DISTINCT {dimension}, c.session, {'c.model' if models else '0'} {FROM}{where} AND {_COUNTS}", values),
+        db.execute(f"SELECT DISTINCT {dimension}, c.session, {'c.model' if models else '0'} {FROM}{where} AND {COUNTS}", values),
         db.execute(left_out, values),
     )
 
@@ -68,7 +71,7 @@ def sum_days(store: IndexStore, dimension: str, price: str) -> CallSums:
         try:
             with store.writing() as db:  # what is kept is of the same moment as the calls
                 days = kept_days(store, basis)
-                made = _make_days(db, dimension, price, None if days is None else [day for day, sums in days.items() if not sums])
+                made = _make_days(db, dimension, price, None if days is None else _stale(days))
                 keep_days(db, basis, made)
                 days = {**(days or {}), **made}
         except UnwritableError:
@@ -80,8 +83,16 @@ def sum_days(store: IndexStore, dimension: str, price: str) -> CallSums:
         groups += [(day, *row) for row in made_of.groups]
         sessions += [(day, session, 0) for session in made_of.sessions]
         left_out += made_of.left_out
-    # A call without a time has no day: None, as SQLite gives it too.
+    # A call without a known time has no day: None, as SQLite gives it too.
     return CallSums(groups, sessions, left_out)  # type: ignore[arg-type]
+
+
+def _stale(days: Mapping[int, bytes | None]) -> list[int]:
+    """The days to sum up again. The store notes a time that no clock shows by its day, but here it has none."""
+    stale = {day for day, sums in days.items() if not sums}
+    if any(not EARLIEST // DAY + 1 < day < LATEST // DAY - 1 for day in stale):
+        stale.add(NO_DAY)
+    return sorted(stale)
 
 
 class _Day(Struct, array_like=True):
@@ -103,7 +114,7 @@ def _make_days(db: sqlite3.Connection, dimension: str, price: str, only: Sequenc
 
     for day, *row in _groups(db, dimension, price, where, ()):
         of(day).groups.append(tuple(row))
-    for day, session in db.execute(f"SELECT DISTINCT {dimension}, c.session {FROM}{where} AND {_COUNTS}"):
+    for day, session in db.execute(f"SELECT DISTINCT {dimension}, c.session {FROM}{where} AND {COUNTS}"):
         of(day).sessions.append(session)
     left_out = f"{FROM}{where} AND (c.flags & {ABORTED} OR NOT c.counted) GROUP BY 1, 2"
     for day, *row in db.execute(f"SELECT {dimension}, c.counted, {_TOKENS} {left_out}"):
@@ -112,18 +123,18 @@ def _make_days(db: sqlite3.Connection, dimension: str, price: str, only: Sequenc
 
 
 def _in_days(dimension: str, days: Sequence[int]) -> str:
-    dated = sorted(day for day in days if day != NO_DAY)
-    found = ["c.time IS NULL"] if len(dated) < len(days) else []
+    dated = sorted(day for day in days if EARLIEST // DAY - 1 <= day <= LATEST // DAY)
+    found = [f"c.time IS NULL OR NOT ({DATED})"] if NO_DAY in days else []
     if dated:
         # No zone is a day away from UTC.
         near = f"c.time BETWEEN {(dated[0] - 1) * DAY} AND {(dated[-1] + 2) * DAY}"
         found.append(f"({near} AND {dimension} IN ({', '.join(map(str, dated))}))")
-    return f"({' OR '.join(found)})"
+    return f"({' OR '.join(found or ['0'])})"
 
 
 def _groups(db: sqlite3.Connection, dimension: str, price: str, where: str, values: Sequence[object]) -> Iterable[Sequence[int]]:
     return db.execute(
         f"SELECT {dimension}, {price}, {_TOKENS}, sum(c.web_searches), sum(c.thinking), sum(c.estimated)"
-        f" {FROM}{where} AND {_COUNTS} GROUP BY 1, 2",
+        f" {FROM}{where} AND {COUNTS} GROUP BY 1, 2",
         values,
     )

@@ -22,7 +22,7 @@ class Side(Struct, frozen=True):
     turns: tuple[Turn, ...]
     #: The turns behind the parting.
     rest: tuple[Turn, ...]
-    #: Files touched behind the parting only on this side, from the session's directory where they are in it.
+    #: Files touched behind the parting that the other side never touched, from the session's directory where they are in it.
     only_files: tuple[str, ...]
 
 
@@ -33,6 +33,7 @@ class Comparison(Struct, frozen=True):
     parting: str
     first: Side
     second: Side
+    #: Files touched behind the parting on one side, and anywhere on the other.
     common_files: tuple[str, ...]
 
 
@@ -50,12 +51,14 @@ def compare(
         shared += 1
     rest, other_rest = one[shared:], other[shared:]
     files, other_files = _files(first, rest), _files(second, other_rest)
+    # What was touched before the parting was touched by both.
+    known, other_known = files | _files(first, one[:shared]), other_files | _files(second, other[:shared])
     return Comparison(
         shared=shared,
         parting=_parting(rest, other_rest),
-        first=Side(one, rest, tuple(path for path in files if path not in other_files)),
-        second=Side(other, other_rest, tuple(path for path in other_files if path not in files)),
-        common_files=tuple(path for path in files if path in other_files),
+        first=Side(one, rest, tuple(path for path in files if path not in other_known)),
+        second=Side(other, other_rest, tuple(path for path in other_files if path not in known)),
+        common_files=tuple(path for path in files | other_files if path in known and path in other_known),
     )
 
 

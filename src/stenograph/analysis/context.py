@@ -170,7 +170,7 @@ def context_of(
     for turn in turns:
         heard = 0
         for number, call in enumerate(turn.calls):
-            if call.is_synthetic or call.part is not CallPart.WHOLE or not prompt_of(call):
+            if call.is_synthetic or call.part is not CallPart.WHOLE or not call.tokens.prompt:
                 continue
             before = bisect.bisect_left(turn.nodes, call.nodes[0])
             reading.hear(turn, turn.nodes[heard:before])
@@ -187,10 +187,6 @@ def _before(turn: Turn) -> list[int]:
         nodes.append(node)
         node = parents[node]
     return nodes
-
-
-def prompt_of(call: ApiCall) -> int:
-    return call.tokens.input + call.tokens.cache_read + call.tokens.cache_write
 
 
 class _Reading:
@@ -219,7 +215,7 @@ class _Reading:
                 self._images += _images(record.content)
 
     def read(self, turn: Turn, call: ApiCall, *, is_first: bool, compactions: Sequence[int]) -> CallContext:
-        prompt = prompt_of(call)
+        prompt = call.tokens.prompt
         before = self._before
         last = before.nodes[-1] if before else -1
         if before is None:

@@ -5,6 +5,7 @@ In: a whole session and prices. Out: plain values, so that they can be kept in t
 
 from __future__ import annotations
 
+import bisect
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
@@ -12,16 +13,19 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from stenograph.analysis.context import PARTS, CallContext, FixedShape, Resident, context_of, prompt_of, shape_of
+from stenograph.analysis.context import PARTS, CallContext, FixedShape, Resident, context_of, shape_of
 from stenograph.analysis.costs import call_spent, session_spent, sum_spent
 from stenograph.analysis.usage import Spent
 from stenograph.index import call_key
-from stenograph.inputs import Status
 from stenograph.pricing import Tariff
+from stenograph.records import ChainedRecord
 from stenograph.turns import ApiCall, CallPart, Compaction, Session, ToolCall, Turn, runs_below
 
 #: A wait for the user that is longer is a break.
 BREAK = timedelta(hours=1)
+#: Results with as many tokens that stayed for as many calls are kept.
+LARGE_RESULT = 2_000
+LONG_STAY = 10
 # Prompts that are shorter cost next to nothing to cache again.
 _LEAST_CACHED = 4_096
 _FIVE_MINUTES, _HOUR = timedelta(minutes=5), timedelta(hours=1)
@@ -43,11 +47,16 @@ class TurnFacts(Struct):
     number: int
     started: float | None
     status: str
-    #: On the branch that a client resumes.
-    is_current: bool
+    #: Not on the branch that a client resumes, and not all of its responses are.
+    is_rewound: bool
     #: With its subagents' calls, in picodollars, and how much of it is estimated.
     cost: int
     estimated: int
+    unpriced_calls: int
+    #: The same for responses that were discarded by a rewind.
+    rewound: int
+    rewound_estimated: int
+    rewound_unpriced_calls: int
 
 
 class CacheRebuild(Struct):
@@ -58,8 +67,8 @@ class CacheRebuild(Struct):
     #: Since the call before, in seconds.
     gap: float
     tokens: int
-    #: Beyond what reading them from the cache would have cost, in picodollars.
-    cost: int
+    #: Beyond what reading them from the cache would have cost, in picodollars; None without a price.
+    cost: int | None
     #: `break`, `model`, or `other`.
     cause: str
 
@@ -80,7 +89,7 @@ class Wait(Struct):
 
 
 class ResidentFacts(Struct):
-    """A tool result that stayed in the context."""
+    """A large tool result that stayed in the context for long."""
 
     turn: int
     tool: str
@@ -90,6 +99,8 @@ class ResidentFacts(Struct):
     calls: int
     #: Of writing it to the cache once and reading it in every later call, in picodollars.
     cost: int
+    #: In the session itself and after its last compaction: a client sends it again on resume.
+    is_sent: bool
 
 
 class Reread(Struct):
@@ -134,6 +145,7 @@ class FactSheet(Struct):
     estimated: int
     agent_estimated: int
     unpriced_calls: int
+    agent_unpriced_calls: int
     #: Sums over the calls of the current branch and of subagents.
     context: dict[str, int]
     context_calls: int
@@ -174,18 +186,20 @@ class _Facts:
             for run in runs_below(turn.agent_runs):
                 self._started.setdefault(run.agent_id, turn.number)
         self._shape = shape_of(session.graph.records)
-        self._residents: list[tuple[Resident, int, str]] = []
+        #: Ids of tool calls that were waited for.
+        self._waited: set[str] = set()
+        self._residents: list[tuple[Resident, int, str, bool]] = []
         self._rebuilds: list[CacheRebuild] = []
 
     def all(self) -> FactSheet:
         session = self._session
         main = [(turn, turn.number) for turn in session.all_turns if not self._is_copied(turn)]
-        agents = [(turn, self._started.get(run.agent_id, 0)) for run in self._runs for turn in run.turns]
-        everything = main + agents
+        agents = [[(turn, self._started.get(run.agent_id, 0)) for turn in run.turns] for run in self._runs]
+        everything = [*main, *(each for chain in agents for each in chain)]
         context, calls, largest, prompts, cached = self._contexts()
         spent = session_spent(session, self._tariff, self._copies)
         own_calls = [call for turn, _ in main for call in self._counted(turn)]
-        waits = sorted(self._waits(everything), key=lambda wait: -wait.ms)
+        waits = sorted((wait for chain in (main, *agents) for wait in self._waits(chain)), key=lambda wait: -wait.ms)
         return FactSheet(
             turns=list(self._turns()),
             tools=_tools(everything),
@@ -196,6 +210,7 @@ class _Facts:
             estimated=spent.total.estimated,
             agent_estimated=spent.agents.estimated,
             unpriced_calls=spent.total.unpriced_calls,
+            agent_unpriced_calls=spent.agents.unpriced_calls,
             context=context,
             context_calls=calls,
             largest_context=largest,
@@ -222,6 +237,8 @@ class _Facts:
     def _contexts(self) -> tuple[dict[str, int], int, int, int, int]:
         total, count, largest = dict.fromkeys(PARTS, 0), 0, 0
         prompts = cached = 0
+        compactions = [each for turn in self._session.turns for each in turn.compactions]
+        compaction = max(compactions, key=lambda each: each.node, default=None)
         chains: list[tuple[Sequence[Turn], int | None, FixedShape | None]] = [(self._session.turns, None, self._shape)]
         chains += [(run.turns, self._started.get(run.agent_id, 0), None) for run in self._runs]
         for turns, started, shape in chains:
@@ -237,13 +254,23 @@ class _Facts:
                 cached += each.call.tokens.cache_read
                 self._note_rebuild(each, each.turn.number if started is None else started)
             model = next((call.model for turn in reversed(turns) for call in reversed(turn.calls) if not call.is_synthetic), "")
-            self._residents += [(each, each.turn if started is None else started, model) for each in residents]
+            self._residents += [
+                (each, each.turn if started is None else started, model, started is None and self._is_sent(each.tool, compaction))
+                for each in residents
+            ]
         return total, count, largest, prompts, cached
+
+    def _is_sent(self, tool: ToolCall, compaction: Compaction | None) -> bool:
+        """Whether clients still send a result of the current branch: after its last compaction, or preserved by it."""
+        if compaction is None or tool.result_node > compaction.node:
+            return True
+        record = self._session.graph.records[tool.result_node]
+        return isinstance(record, ChainedRecord) and record.uuid in compaction.preserved
 
     def _note_rebuild(self, each: CallContext, turn: int) -> None:
         if each.before is None:
             return
-        known = min(prompt_of(each.before), each.prompt)
+        known = min(each.before.tokens.prompt, each.prompt)
         tokens = each.call.tokens
         lost = known - tokens.cache_read
         if known < _LEAST_CACHED or tokens.cache_read * 2 >= known or not tokens.cache_write:
@@ -254,20 +281,33 @@ class _Facts:
         cause = "model" if each.call.model != each.before.model else "break" if gap >= lifetime else "other"
         rates = self._tariff.rate(each.call.model, prompt=each.prompt)
         written = 0 if rates is None else rates.cache_write_1h if tokens.cache_write_1h else rates.cache_write_5m
-        cost = lost * (written - rates.cache_read) if rates else 0
+        cost = lost * (written - rates.cache_read) if rates else None
         at = started.timestamp() if started else None
         self._rebuilds.append(CacheRebuild(turn, at, gap.total_seconds(), lost, cost, cause))
 
     def _turns(self) -> Iterator[TurnFacts]:
         current = {turn.node for turn in self._session.turns}
+        # Clients may write what they keep again: the same responses are then on both branches.
+        kept = {call.message_id for turn in self._session.turns for each in _with_agents(turn) for call in each.calls}
         for turn in self._session.all_turns:
             if self._is_copied(turn):
                 continue
-            below = [each for run in runs_below(turn.agent_runs) for each in run.turns]
-            spent = self._spent(call for each in (turn, *below) for call in self._counted(each))
-            started = turn.started.timestamp() if turn.started else None
-            status = turn.status.value if turn.calls or turn.status is not Status.INTERRUPTED else "unanswered"
-            yield TurnFacts(turn.number, started, status, turn.node in current, spent.cost, spent.estimated)
+            calls = [call for each in _with_agents(turn) for call in self._counted(each)]
+            left = [] if turn.node in current else calls
+            discarded = [call for call in left if not call.message_id or call.message_id not in kept]
+            spent, lost = self._spent(calls), self._spent(discarded)
+            yield TurnFacts(
+                number=turn.number,
+                started=turn.started.timestamp() if turn.started else None,
+                status=turn.status.value,
+                is_rewound=bool(discarded) or (not calls and turn.node not in current),
+                cost=spent.cost,
+                estimated=spent.estimated,
+                unpriced_calls=spent.unpriced_calls,
+                rewound=lost.cost,
+                rewound_estimated=lost.estimated,
+                rewound_unpriced_calls=lost.unpriced_calls,
+            )
 
     def _is_copy(self, call: ApiCall) -> bool:
         return bool(self._copies) and bool(call.message_id) and call_key(call.message_id) in self._copies
@@ -282,12 +322,24 @@ class _Facts:
         return [call for call in whole if not self._is_copy(call)]
 
     def _waits(self, turns: Sequence[tuple[Turn, int]]) -> Iterator[Wait]:
+        """Of one conversation. A call that was made later says that nothing before it was waited for any more.
+
+        Old releases may write lines again and give them the time of that: in a public session of 1.0.120 ten responses of
+        seconds end hours later, after many others. When these really ended is not known, so they do not count.
+        """
+        starts = sorted(call.started for turn, _ in turns for call in turn.calls if call.started and not call.is_synthetic)
         for turn, number in turns:
             for call in self._counted(turn):
-                yield Wait(number, "model", _between(call.started, call.ended))
+                following = _first_after(starts, call.started)
+                is_known = not (following and call.ended) or call.ended <= following
+                yield Wait(number, "model", _between(call.started, call.ended) if is_known else 0)
             for tool in turn.tool_calls:
-                if tool.agent is None:  # else its own calls are waits
-                    yield Wait(number, tool.name, _between(tool.started, tool.ended))
+                is_repeated = bool(tool.id) and tool.id in self._waited
+                self._waited.add(tool.id)
+                if tool.agent is None and not is_repeated:  # an agent's own calls are waits
+                    following = _first_after(starts, tool.started)
+                    ended = min(tool.ended, following) if tool.ended and following else tool.ended
+                    yield Wait(number, tool.name, _between(tool.started, ended))
 
     def _spent(self, calls: Iterable[ApiCall]) -> Spent:
         return sum_spent([spent for call in calls if (spent := call_spent(call, self._tariff)) is not None])
@@ -300,17 +352,24 @@ class _Facts:
     def _large_residents(self) -> list[ResidentFacts]:
         found = [
             ResidentFacts(
-                turn, each.tool.name, _target(each.tool), each.tokens, each.calls, self._staying(each.tokens, each.calls, model)
+                turn,
+                each.tool.name,
+                _target(each.tool),
+                each.tokens,
+                each.calls,
+                self._staying(each.tokens, each.calls, model),
+                is_sent,
             )
-            for each, turn, model in self._residents
+            for each, turn, model, is_sent in self._residents
+            if each.tokens >= LARGE_RESULT and each.calls >= LONG_STAY
         ]
-        return sorted(found, key=lambda each: -each.cost)[:_FEW]
+        return sorted(found, key=lambda each: -each.cost)
 
     def _rereads(self) -> Iterator[Reread]:
         """Files whose content came twice: read whole, at the same place, with no change by a tool in between."""
         seen: dict[str, set[str]] = {}
         found: dict[str, Reread] = {}
-        for each, turn, model in self._residents:
+        for each, turn, model, _ in self._residents:
             tool, path = each.tool, _target(each.tool)
             if tool.name in _CHANGING:
                 seen.pop(path, None)
@@ -322,12 +381,12 @@ class _Facts:
                     reread.tokens += each.tokens
                     reread.cost += self._staying(each.tokens, each.calls, model)
                 seen[path].add(digest)
-        yield from sorted(found.values(), key=lambda each: -each.cost)[:_FEW]
+        yield from sorted(found.values(), key=lambda each: -each.cost)
 
     def _servers(self, calls: Sequence[ApiCall]) -> Iterator[McpServer]:
         """MCP servers of which a request has the tools, as far as the release records requests."""
         shape = self._shape
-        first = next((prompt_of(call) for call in calls if prompt_of(call)), 0)
+        first = next((call.tokens.prompt for call in calls if call.tokens.prompt), 0)
         if shape is None or not shape.total or not first:
             return
         used = {tool.name for call in calls for tool in call.tool_calls}
@@ -358,6 +417,10 @@ class _Facts:
                 yield RepeatedAgent(runs[0].description, sorted(turns), sum(costs) - max(costs))
 
 
+def _with_agents(turn: Turn) -> list[Turn]:
+    return [turn, *(each for run in runs_below(turn.agent_runs) for each in run.turns)]
+
+
 def _compactions(session: Session) -> Iterator[tuple[Turn, Compaction]]:
     """Compactions of the session itself, each with the turn that it is in or after."""
     turns = sorted(session.all_turns, key=lambda turn: turn.node)
@@ -368,7 +431,7 @@ def _compactions(session: Session) -> Iterator[tuple[Turn, Compaction]]:
 
 def _tools(turns: Sequence[tuple[Turn, int]]) -> dict[str, ToolUseFacts]:
     found: dict[str, ToolUseFacts] = {}
-    # 1.0 wrote a history again into the same file.
+    # 1.0 and 2.1.14 wrote a history again into the same file.
     seen: set[str] = set()
     for turn, number in turns:
         for tool in turn.tool_calls:
@@ -395,6 +458,12 @@ def _user_ms(turns: Sequence[Turn]) -> int:
         ms = _between(before.ended, turn.started)
         total += ms if ms <= BREAK.total_seconds() * 1000 else 0
     return total
+
+
+def _first_after(moments: Sequence[datetime], moment: datetime | None) -> datetime | None:
+    """The first of sorted moments that is later than one."""
+    place = bisect.bisect_right(moments, moment) if moment else len(moments)
+    return moments[place] if place < len(moments) else None
 
 
 def _between(started: datetime | None, ended: datetime | None) -> int:

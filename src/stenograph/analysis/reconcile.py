@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, structs
 
+from stenograph.analysis.usage import known_times
 from stenograph.errors import DiskError
 from stenograph.index import ABORTED, ADVISOR, FAST, US, IndexStore
 from stenograph.records import TokenCounts
@@ -45,6 +46,21 @@ class Reconciled(Struct, frozen=True):
     reasons: tuple[GapReason, ...] = ()
     #: What each reason makes of the difference, where that is known: all of it for a single reason.
     amounts: dict[GapReason, int] = {}
+    #: What its calls cost that count for another session of the list, such as a fork's parent; None: it has no such calls.
+    shared: int | None = None
+
+    @property
+    def ours_once(self) -> int:
+        """Its part of a sum over the list, in which each call counts once."""
+        return self.ours - (self.shared or 0)
+
+    @property
+    def theirs_once(self) -> int:
+        """The same of the client's total, without what a fork continues from the total of a parent in the list."""
+        from stenograph.pricing import GapReason
+
+        continued = 0 if self.shared is None else self.shared + self.amounts.get(GapReason.COPIED, 0)
+        return self.theirs - continued
 
     @property
     def rest(self) -> int:
@@ -62,38 +78,68 @@ class Reconciled(Struct, frozen=True):
 
 
 def reconcile_sessions(
-    store: IndexStore, homes: tuple[Path, ...], tariff: Tariff, *, since: float | None = None, explain: int | bool = True
+    store: IndexStore,
+    homes: tuple[Path, ...],
+    tariff: Tariff,
+    *,
+    since: float | None = None,
+    until: float | None = None,
+    explain: int | bool = True,
 ) -> list[Reconciled]:
-    """Every session with a total of the client's, the greatest difference first.
+    """Every session with a total of the client's, the greatest difference first; whole sessions, with a call in a range of time.
 
     `explain` reads those that differ: all of them, or so many.
     """
-    found = [_compared(row, store, tariff) for row in _sessions(store, homes, since)]
+    found = _counted_once([_compared(row, store, tariff) for row in _sessions(store, homes, since, until)])
     found.sort(key=lambda each: (-abs(each.difference), each.session))
     most = len(found) if explain is True else int(explain)
     return [_explained(each, store, tariff) if number < most and not each.is_equal else each for number, each in enumerate(found)]
 
 
 def _sessions(
-    store: IndexStore, homes: tuple[Path, ...], since: float | None
+    store: IndexStore, homes: tuple[Path, ...], since: float | None, until: float | None
 ) -> list[tuple[int, bytes, str, str | None, bytes, int]]:
+    times = () if since is None and until is None else known_times(since, until)
     rows = store.connection.execute(
         "SELECT s.id, s.folder, s.name, s.project, f.path, f.client_total FROM usage_files f JOIN usage_sessions s"
         " ON s.id = f.session WHERE f.agent IS NULL AND f.client_total IS NOT NULL"
         f" AND s.home IN ({', '.join('?' * len(homes))})"
-        + ("" if since is None else " AND EXISTS (SELECT 1 FROM model_calls c WHERE c.file = f.id AND c.time >= ?)"),
-        (*map(os.fsencode, homes), *(() if since is None else (int(since),))),
+        + (" AND EXISTS (SELECT 1 FROM model_calls c WHERE c.file = f.id AND c.time >= ? AND c.time < ?)" if times else ""),
+        (*map(os.fsencode, homes), *times),
     )
     return rows.fetchall()
 
 
-def _compared(row: tuple[int, bytes, str, str | None, bytes, int], store: IndexStore, tariff: Tariff) -> Reconciled:
+class _Bill(NamedTuple):
+    session: Reconciled
+    #: What each of its calls cost.
+    costs: dict[int, int]
+    #: Its calls that are no copies.
+    originals: set[int]
+
+
+def _counted_once(bills: Sequence[_Bill]) -> list[Reconciled]:
+    """The sessions with what their calls cost that count for another one: that of the original, or the first one."""
+    owners: dict[int, int] = {}
+    for place, bill in enumerate(bills):
+        for key in bill.costs:
+            if key not in owners or key in bill.originals:
+                owners[key] = place
+    found = []
+    for place, bill in enumerate(bills):
+        shared = [cost for key, cost in bill.costs.items() if owners[key] != place]
+        found.append(structs.replace(bill.session, shared=sum(shared)) if shared else bill.session)
+    return found
+
+
+def _compared(row: tuple[int, bytes, str, str | None, bytes, int], store: IndexStore, tariff: Tariff) -> _Bill:
     session, _, name, project, path, total = row
     calls: dict[int, tuple[str, int, TokenCounts]] = {}
     aborted: set[int] = set()
+    originals: set[int] = set()
     starts_agents = False
-    for key, model, flags, tools, *counts in store.connection.execute(
-        "SELECT c.key, n.name, c.flags, t.name, c.input, c.output, c.cache_read, c.cache_write_5m, c.cache_write_1h,"
+    for key, is_original, model, flags, tools, *counts in store.connection.execute(
+        "SELECT c.key, c.counted, n.name, c.flags, t.name, c.input, c.output, c.cache_read, c.cache_write_5m, c.cache_write_1h,"
         " c.web_searches FROM model_calls c JOIN usage_files f ON f.id = c.file JOIN usage_names n ON n.id = c.model"
         " JOIN usage_names t ON t.id = c.tools WHERE f.session = ?",
         (session,),
@@ -102,17 +148,22 @@ def _compared(row: tuple[int, bytes, str, str | None, bytes, int], store: IndexS
         starts_agents = starts_agents or not _STARTING.isdisjoint(tools.split(","))
         if flags & ABORTED:
             aborted.add(key)
+        if is_original:
+            originals.add(key)
         if key not in calls or tokens.total > calls[key][2].total:
             calls[key] = (model, flags, tokens)
-    ours = unpriced = responses = 0
+    costs: dict[int, int] = {}
+    unpriced = responses = 0
     for key, (model, flags, tokens) in calls.items():
         if key in aborted:
             continue
         responses += not flags & ADVISOR
         cost = tariff.price(tokens, model, is_fast=bool(flags & FAST), is_us=bool(flags & US))
-        ours += cost or 0
+        costs[key] = cost or 0
         unpriced += cost is None
-    return Reconciled(name, Path(os.fsdecode(path)), project, ours, total * _NANO_TO_PICO, responses, unpriced, starts_agents)
+    ours, theirs = sum(costs.values()), total * _NANO_TO_PICO
+    found = Reconciled(name, Path(os.fsdecode(path)), project, ours, theirs, responses, unpriced, starts_agents)
+    return _Bill(found, costs, originals)
 
 
 def _explained(found: Reconciled, store: IndexStore, tariff: Tariff) -> Reconciled:

@@ -12,14 +12,14 @@ import msgspec
 from msgspec import Struct
 
 from stenograph.analysis.context import PARTS
-from stenograph.analysis.facts import FactSheet, session_facts
+from stenograph.analysis.facts import CacheRebuild, FactSheet, TurnFacts, session_facts
 from stenograph.errors import StenographError, UnwritableError
 from stenograph.index import FactsPlace, IndexStore, facts_places, keep_facts
 from stenograph.pricing import Tariff
 from stenograph.sessions import load_file
 
 #: Rises with what facts are or mean.
-_FACTS = "facts 6"
+_FACTS = "facts 10"
 _BATCH = 50
 
 Progress = Callable[[int, int], None]
@@ -46,6 +46,9 @@ class TurnLink(Struct, frozen=True):
     ms: int | None = None
     tokens: int | None = None
     cost: int | None = None
+    #: How much of the cost is estimated, and how many calls are not in it.
+    estimated: int = 0
+    unpriced_calls: int = 0
 
 
 class ToolStats(Struct):
@@ -98,6 +101,7 @@ class Stats(Struct):
     agent_calls: int
     agent_cost: int
     agent_estimated: int
+    agent_unpriced_calls: int
 
 
 def known_sessions(
@@ -162,7 +166,8 @@ def stats_of(sessions: Iterable[KnownSession], *, zone: tzinfo | None = None) ->
     turns = [(each, turn) for each in sessions for turn in each.facts.turns]
     statuses: dict[str, list[TurnLink]] = {}
     for each, turn in turns:
-        statuses.setdefault(turn.status, []).append(TurnLink(each.id, turn.number, cost=turn.cost))
+        link = TurnLink(each.id, turn.number, cost=turn.cost, estimated=turn.estimated, unpriced_calls=turn.unpriced_calls)
+        statuses.setdefault(turn.status, []).append(link)
     days, hours = _activity(turns, zone)
     tools = _tools(sessions)
     waits = [TurnLink(each.id, wait.turn, wait.what, ms=wait.ms) for each in sessions for wait in each.facts.waits]
@@ -198,18 +203,42 @@ def stats_of(sessions: Iterable[KnownSession], *, zone: tzinfo | None = None) ->
         interrupts=_links(sessions, lambda each: each.interrupts),
         compactions=compactions,
         dropped_tokens=sum(link.tokens or 0 for link in compactions),
-        rewound=[TurnLink(each.id, turn.number, cost=turn.cost) for each, turn in turns if not turn.is_current],
-        rewound_estimated=sum(turn.estimated for _, turn in turns if not turn.is_current),
+        rewound=[rewound_link(each, turn) for each, turn in turns if turn.is_rewound],
+        rewound_estimated=sum(turn.rewound_estimated for _, turn in turns),
         agent_calls=sum(each.agent_calls for each in facts),
         agent_cost=sum(each.agent_cost for each in facts),
         agent_estimated=sum(each.agent_estimated for each in facts),
+        agent_unpriced_calls=sum(each.agent_unpriced_calls for each in facts),
+    )
+
+
+def rewound_link(session: KnownSession, turn: TurnFacts) -> TurnLink:
+    """A turn that a rewind discarded, with what that cost."""
+    return TurnLink(
+        session.id,
+        turn.number,
+        cost=turn.rewound,
+        estimated=turn.rewound_estimated,
+        unpriced_calls=turn.rewound_unpriced_calls,
     )
 
 
 def _rebuilds(sessions: Sequence[KnownSession]) -> Iterator[TurnLink]:
     for each in sessions:
         for one in each.facts.rebuilds:
-            yield TurnLink(each.id, one.turn, one.cause, ms=round(one.gap * 1000), tokens=one.tokens, cost=one.cost)
+            yield rebuild_link(each, one)
+
+
+def rebuild_link(session: KnownSession, rebuild: CacheRebuild) -> TurnLink:
+    return TurnLink(
+        session.id,
+        rebuild.turn,
+        rebuild.cause,
+        ms=round(rebuild.gap * 1000),
+        tokens=rebuild.tokens,
+        cost=rebuild.cost,
+        unpriced_calls=int(rebuild.cost is None),
+    )
 
 
 def _links(sessions: Sequence[KnownSession], turns: Callable[[FactSheet], list[int]]) -> list[TurnLink]:

@@ -9,14 +9,29 @@ are copies.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from enum import StrEnum
+from operator import add
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from stenograph.analysis.call_sums import DAY, EVERY, FROM, PRICED, CallSums, price_key, sum_calls, sum_days, sum_groups
+from stenograph.analysis.call_sums import (
+    COUNTS,
+    DATED,
+    DAY,
+    EARLIEST,
+    EVERY,
+    FROM,
+    LATEST,
+    PRICED,
+    CallSums,
+    price_key,
+    sum_calls,
+    sum_days,
+    sum_groups,
+)
 from stenograph.index import ADVISOR, AGENT, FAST, SIDECHAIN, US, IndexStore, counted_in
 from stenograph.pricing import PerToken, Tariff
 
@@ -120,6 +135,9 @@ class UsageTable(Struct):
     unpriced: dict[str, int]
     #: The total cost by kind of token.
     kinds: KindCosts
+    #: The times of the first and the last call, by day, week, month and block.
+    first: datetime | None = None
+    last: datetime | None = None
 
 
 class _Price(Struct, frozen=True, eq=False):
@@ -147,30 +165,23 @@ def usage_table(
 
         name_agents(store, scope.homes)
     where, values = _where(store, scope)
-    finder = _Finder(store, where, values, by, zone)
+    finder = _Finder(store, scope, by, zone)
     summed = _summed(store, where, values, tariff, finder)
     cells: dict[object, dict[_Price, _Sums]] = {}
+    everything: dict[_Price, _Sums] = {}
     for dimension, price, sums in _priced(summed.groups, tariff, finder):
         for key, share in finder.shares(dimension, price, sums):
-            cell = cells.setdefault(key, {})
-            known = cell.get(price)
-            cell[price] = share if known is None else [one + other for one, other in zip(known, share, strict=True)]
+            _add(cells.setdefault(key, {}), price, share)
+            _add(everything, price, share)
     sessions = _sessions(summed.sessions, finder, tariff)
     total = UsageRow("total", Spent(), {}, len(set().union(*sessions.values())))
     rows = []
-    totals: dict[str, list[int]] = {}
     for key, cell in cells.items():
-        models: dict[str, list[int]] = {}
-        for price, sums in cell.items():
-            spent = _spent(price, sums)
-            for each in (models, totals):
-                known = each.get(price.name)
-                each[price.name] = spent if known is None else [one + other for one, other in zip(known, spent, strict=True)]
         row = finder.row(key, len(sessions.get(key, ())))
-        _fill(row, models)
+        _fill(row, cell)
         if row.spent.calls or row.spent.tokens:
             rows.append(row)
-    _fill(total, totals)
+    _fill(total, everything)
     if by is UsageBy.TOOL:
         total = _of_calls(total, usage_table(store, scope, tariff, by=UsageBy.MODEL))
     if by in _TIMES:
@@ -182,15 +193,16 @@ def usage_table(
     unpriced = {model: spent.unpriced_calls for model, spent in total.models.items() if spent.unpriced_calls}
     most = dict(sorted(unpriced.items(), key=lambda each: -each[1]))
     interrupted, copies = _left_out(summed.left_out)
-    kinds = [_kinds(price, sums) for cell in cells.values() for price, sums in cell.items()]
+    kinds = [_kinds(price, sums) for price, sums in everything.items()]
     costs = KindCosts(*map(sum, zip(*kinds, strict=True))) if kinds else KindCosts()
-    return UsageTable(by, rows, total, interrupted, copies, most, costs)
+    first, last = _period(store, where, values) if by in _TIMES else (None, None)
+    return UsageTable(by, rows, total, interrupted, copies, most, costs, first, last)
 
 
 def spent_in(store: IndexStore, scope: UsageScope, tariff: Tariff) -> Spent:
     """What all calls together used and cost."""
     where, values = _where(store, scope)
-    finder = _Finder(store, where, values, UsageBy.MODEL, UTC)
+    finder = _Finder(store, scope, UsageBy.MODEL, UTC)
     groups = sum_groups(store, finder.dimension, price_key(tariff.thresholds), where, values)
     found = [_spent(price, sums) for _, price, sums in _priced(groups, tariff, finder)]
     return Spent(*map(sum, zip(*found, strict=True))) if found else Spent()
@@ -198,9 +210,20 @@ def spent_in(store: IndexStore, scope: UsageScope, tariff: Tariff) -> Spent:
 
 def block_at(store: IndexStore, scope: UsageScope, moment: datetime) -> datetime | None:
     """The beginning of the block of five hours that is open at a moment; None: none is."""
-    where, values = _where(store, scope)
-    begin = max(_Finder(store, where, values, UsageBy.BLOCK, UTC).blocks.values(), default=None)
+    begin = max(_block_starts(store, *_where(store, scope)).values(), default=None)
     return begin if begin is not None and begin <= moment < begin + BLOCK else None
+
+
+def counted_sessions(store: IndexStore, scope: UsageScope) -> list[Path]:
+    """The files of the sessions that have a call which counts, whether or not they are there."""
+    where, values = _where(store, scope)
+    counted = f"SELECT c.session {FROM}{where} AND {COUNTS}"
+    rows = store.connection.execute(f"SELECT folder, name FROM usage_sessions WHERE id IN ({counted})", values)
+    return [_session_file(folder, name) for folder, name in rows]
+
+
+def _session_file(folder: bytes, name: str) -> Path:
+    return Path(os.fsdecode(folder)) / f"{name}.jsonl"
 
 
 def session_costs(store: IndexStore, homes: Sequence[Path], sessions: Iterable[Path], tariff: Tariff) -> dict[Path, Spent]:
@@ -216,7 +239,16 @@ def _of_calls(total: UsageRow, by_model: UsageTable) -> UsageRow:
     return UsageRow(total.name, by_model.total.spent, by_model.total.models, total.sessions)
 
 
-def _fill(row: UsageRow, models: dict[str, list[int]]) -> None:
+def _add(known: dict[_Price, _Sums], price: _Price, sums: _Sums) -> None:
+    before = known.get(price)
+    known[price] = sums if before is None else list(map(add, before, sums))
+
+
+def _fill(row: UsageRow, cell: Mapping[_Price, _Sums]) -> None:
+    models: dict[str, list[int]] = {}
+    for price, sums in cell.items():
+        spent, known = _spent(price, sums), models.get(price.name)
+        models[price.name] = spent if known is None else list(map(add, known, spent))
     row.models = {model: Spent(*amounts) for model, amounts in models.items()}
     row.spent = Spent(*map(sum, zip(*models.values(), strict=True)))
 
@@ -250,7 +282,7 @@ def _kinds(price: _Price, sums: _Sums) -> list[int]:
 
 _TIMES = (UsageBy.DAY, UsageBy.WEEK, UsageBy.MONTH, UsageBy.BLOCK)
 _DIMENSIONS = {
-    UsageBy.BLOCK: f"c.time / {_HOUR}",
+    UsageBy.BLOCK: f"CASE WHEN {DATED} THEN c.time / {_HOUR} END",
     UsageBy.MODEL: "0",
     UsageBy.PROJECT: "c.session",
     UsageBy.SESSION: "c.session",
@@ -278,6 +310,14 @@ def _priced(groups: Iterable[Sequence[int]], tariff: Tariff, finder: _Finder) ->
             name = tariff.row(model) or model or "(unknown)"
             price = prices[packed] = _Price(model, name, bool(flags & ADVISOR), rates, tariff.web_search)
         yield dimension, price, sums
+
+
+def _period(store: IndexStore, where: str, values: list[object]) -> tuple[datetime | None, datetime | None]:
+    """When the first and the last call was."""
+    dated = f"SELECT c.time {FROM}{where} AND {COUNTS} AND {DATED} ORDER BY c.time"  # from the index
+    ends = [store.connection.execute(f"{dated} {order} LIMIT 1", values).fetchone() for order in ("", "DESC")]
+    first, last = (datetime.fromtimestamp(end[0], UTC) if end else None for end in ends)
+    return first, last
 
 
 def _left_out(rows: Iterable[Sequence[int]]) -> tuple[Spent, int]:
@@ -318,69 +358,79 @@ def _where(store: IndexStore, scope: UsageScope) -> tuple[str, list[object]]:
         named_so = f"SELECT id FROM usage_sessions WHERE name IN ({', '.join('?' * len(scope.sessions))})"
         where += f" AND c.file IN (SELECT id FROM usage_files WHERE session IN ({named_so}))"
         values += scope.sessions
-    if scope.since is not None:
-        where += " AND c.time >= ?"
-        values.append(int(scope.since))
-    if scope.until is not None:
-        where += " AND c.time < ?"
-        values.append(int(scope.until))
+    if scope.since is not None or scope.until is not None:
+        where += " AND c.time >= ? AND c.time < ?"
+        values += known_times(scope.since, scope.until)
     return where, values
+
+
+def known_times(since: float | None, until: float | None) -> tuple[int, int]:
+    """A range of time within the times that count as known; the end is exclusive."""
+    first = EARLIEST if since is None else max(int(since), EARLIEST)
+    return first, LATEST if until is None else min(int(until), LATEST)
 
 
 class _Finder:
     """From a row of the query to the rows of the answer that it belongs to."""
 
-    def __init__(self, store: IndexStore, where: str, values: list[object], by: UsageBy, zone: tzinfo | None) -> None:
+    def __init__(self, store: IndexStore, scope: UsageScope, by: UsageBy, zone: tzinfo | None) -> None:
         self.by = by
         self.names: dict[int, str] = dict(store.connection.execute("SELECT id, name FROM usage_names"))
         self._zone = zone
         self.blocks: dict[object, datetime] = {}
+        self._keys: dict[object, object] = {}
         self._sessions: dict[object, tuple[bytes, str, str | None]] = {}
         self.dimension = _DIMENSIONS.get(by, "")
         if by in (UsageBy.PROJECT, UsageBy.SESSION):
             found = store.connection.execute("SELECT id, folder, name, project FROM usage_sessions")
             self._sessions = {row[0]: row[1:] for row in found}
         elif by is UsageBy.BLOCK:
-            hours = store.connection.execute(f"SELECT DISTINCT {self.dimension} {FROM}{where} AND c.counted", values)
-            self.blocks = _blocks(hour for (hour,) in hours)
+            # Whatever the range of time: where a block begins depends on the calls before it.
+            everywhen = _where(store, structs.replace(scope, since=None, until=None))
+            self.blocks = _block_starts(store, *everywhen)
         elif not self.dimension:
             first, last = store.connection.execute(
-                "SELECT (SELECT min(time) FROM model_calls), (SELECT max(time) FROM model_calls)"  # each from the index
+                # Each from the index.
+                f"SELECT (SELECT min(c.time) {FROM} WHERE {DATED}), (SELECT max(c.time) {FROM} WHERE {DATED})"
             ).fetchone()
-            self.dimension = f"(c.time + {_offset(first, last, zone)}) / {DAY}"
+            self.dimension = f"CASE WHEN {DATED} THEN (c.time + {_offset(first, last, zone)}) / {DAY} END"
 
     def shares(self, dimension: object, price: _Price, sums: _Sums) -> list[tuple[object, _Sums]]:
+        if self.by is UsageBy.MODEL:
+            return [(price.name, sums)]
+        if self.by is UsageBy.TOOL:
+            return _by_tool(self.names[_number(dimension)], sums)
+        if dimension not in self._keys:
+            self._keys[dimension] = self._key(dimension)
+        return [(self._keys[dimension], sums)]
+
+    def _key(self, dimension: object) -> object:
         match self.by:
-            case UsageBy.DAY | UsageBy.WEEK | UsageBy.MONTH:
-                return [(None if dimension is None else self._begin(_number(dimension)), sums)]
             case UsageBy.BLOCK:
-                return [(self.blocks.get(dimension), sums)]
-            case UsageBy.MODEL:
-                return [(price.name, sums)]
+                return self.blocks.get(dimension)
             case UsageBy.PROJECT:
                 folder, _, project = self._sessions[dimension]
-                return [(project or Path(os.fsdecode(folder)).name, sums)]
-            case UsageBy.SESSION:
-                return [(dimension, sums)]
-            case UsageBy.TOOL:
-                return _by_tool(self.names[_number(dimension)], sums)
+                return project or Path(os.fsdecode(folder)).name
             case UsageBy.AGENT:
                 number = _number(dimension)
-                return [("main" if number < 0 else self.names[number] or UNKNOWN_TYPE, sums)]
+                return "main" if number < 0 else self.names[number] or UNKNOWN_TYPE
             case UsageBy.BRANCH:
-                return [(self.names[_number(dimension)] or "(none)", sums)]
+                return self.names[_number(dimension)] or "(none)"
+            case UsageBy.SESSION:
+                return dimension
+        return None if dimension is None else self._begin(_number(dimension))
 
     def row(self, key: object, sessions: int) -> UsageRow:
         row = UsageRow("(unknown)" if key is None else str(key), Spent(), {}, sessions)
         if isinstance(key, date):
             row.start, row.end = self._span(key)
-            row.name = key.isoformat(" ", "minutes")[:16] if isinstance(key, datetime) else key.isoformat()
+            row.name = f"{key.astimezone(self._zone):%Y-%m-%d %H:%M}" if isinstance(key, datetime) else key.isoformat()
             if self.by is UsageBy.MONTH:
                 row.name = row.name[:7]
         elif self.by is UsageBy.SESSION:
             folder, name, project = self._sessions[key]
             row.name = name or "(unknown)"
-            row.path = Path(os.fsdecode(folder)) / f"{name}.jsonl" if name else None
+            row.path = _session_file(folder, name) if name else None
             row.project = project
         return row
 
@@ -434,6 +484,12 @@ def _offset(first: int | None, last: int | None, zone: tzinfo | None) -> str:
 def _number(value: object) -> int:
     assert isinstance(value, int)
     return value
+
+
+def _block_starts(store: IndexStore, where: str, values: list[object]) -> dict[object, datetime]:
+    """Hours with calls -> the beginning of their block."""
+    hours = store.connection.execute(f"SELECT DISTINCT {_DIMENSIONS[UsageBy.BLOCK]} {FROM}{where} AND c.counted", values)
+    return _blocks(hour for (hour,) in hours)
 
 
 def _blocks(hours: Iterable[object]) -> dict[object, datetime]:

@@ -11,15 +11,13 @@ from pathlib import PurePath
 
 from msgspec import Struct
 
-from stenograph.analysis.stats import KnownSession, TurnLink
+from stenograph.analysis.stats import KnownSession, TurnLink, rebuild_link, rewound_link
 
 # Findings below this are noise, in picodollars: a cent.
 _LEAST = 10**10
-_MANY_CALLS = 10
-_MANY_TOKENS = 2_000
 # Of what a long result costs while it stays, this much is taken as avoidable: its first part may have been needed.
 _SHORT = 500
-# Of findings that have one turn each, so many are listed.
+# Of results, so many are findings of their own; the others are one together.
 _DEAREST = 5
 
 
@@ -27,6 +25,7 @@ class WasteKind(StrEnum):
     CACHE_BREAK = "cache-rebuilt-after-a-break"
     CACHE_MODEL = "cache-rebuilt-for-another-model"
     RESULT = "result-stayed-in-the-context"
+    RESULTS = "other-results-stayed-in-the-context"
     MCP = "mcp-server-never-called"
     REREAD = "files-read-again"
     AGENTS = "subagents-repeated-work"
@@ -47,6 +46,8 @@ class WasteFinding(Struct, frozen=True):
     seconds: int
     #: The dearest first.
     turns: tuple[TurnLink, ...]
+    #: Clients still send it, so that an edit can help.
+    is_sent: bool = True
 
 
 def find_waste(sessions: Iterable[KnownSession]) -> list[WasteFinding]:
@@ -64,17 +65,12 @@ def find_waste(sessions: Iterable[KnownSession]) -> list[WasteFinding]:
 
 
 def _rebuilds(sessions: Sequence[KnownSession], cause: str, kind: WasteKind) -> Iterator[WasteFinding]:
-    found = [
-        (TurnLink(each.id, one.turn, cause, ms=round(one.gap * 1000), tokens=one.tokens, cost=one.cost), one)
-        for each in sessions
-        for one in each.facts.rebuilds
-        if one.cause == cause
-    ]
-    found.sort(key=lambda each: -each[1].cost)
+    found = [(rebuild_link(each, one), one) for each in sessions for one in each.facts.rebuilds if one.cause == cause]
+    found.sort(key=lambda each: -(each[1].cost or 0))
     if found:
         yield WasteFinding(
             kind,
-            sum(one.cost for _, one in found),
+            sum(one.cost or 0 for _, one in found),
             len(found),
             "",
             sum(one.tokens for _, one in found),
@@ -85,16 +81,29 @@ def _rebuilds(sessions: Sequence[KnownSession], cause: str, kind: WasteKind) -> 
 
 
 def _results(sessions: Sequence[KnownSession]) -> Iterator[WasteFinding]:
-    """Each long result on its own: each has its own edit."""
+    """The dearest long results each on their own, for each has its own edit; the others together."""
     found = []
     for each in sessions:
         for one in each.facts.residents:
-            if one.tokens >= _MANY_TOKENS and one.calls >= _MANY_CALLS:
-                cost = one.cost * (one.tokens - _SHORT) // one.tokens
+            cost = one.cost * (one.tokens - _SHORT) // one.tokens
+            if cost >= _LEAST:
                 what = f"{one.tool}: {one.target}" if one.target else one.tool
                 link = TurnLink(each.id, one.turn, one.tool, tokens=one.tokens, cost=cost)
-                found.append(WasteFinding(WasteKind.RESULT, cost, 1, what, one.tokens, one.calls, 0, (link,)))
-    yield from sorted(found, key=lambda each: -each.cost)[:_DEAREST]
+                found.append(WasteFinding(WasteKind.RESULT, cost, 1, what, one.tokens, one.calls, 0, (link,), one.is_sent))
+    found.sort(key=lambda each: -each.cost)
+    yield from found[:_DEAREST]
+    if others := found[_DEAREST:]:
+        yield WasteFinding(
+            WasteKind.RESULTS,
+            sum(each.cost for each in others),
+            len(others),
+            "",
+            sum(each.tokens for each in others),
+            max(each.calls for each in others),
+            0,
+            tuple(link for each in others for link in each.turns),
+            others[0].is_sent,
+        )
 
 
 def _servers(sessions: Sequence[KnownSession]) -> Iterator[WasteFinding]:
@@ -137,9 +146,7 @@ def _agents(sessions: Sequence[KnownSession]) -> Iterator[WasteFinding]:
 
 
 def _rewound(sessions: Sequence[KnownSession]) -> Iterator[WasteFinding]:
-    links = [
-        TurnLink(each.id, turn.number, cost=turn.cost) for each in sessions for turn in each.facts.turns if not turn.is_current
-    ]
+    links = [rewound_link(each, turn) for each in sessions for turn in each.facts.turns if turn.is_rewound]
     links.sort(key=lambda link: -(link.cost or 0))
     if links:
         yield WasteFinding(WasteKind.REWOUND, sum(link.cost or 0 for link in links), len(links), "", 0, 0, 0, tuple(links))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from stenograph._exports import lazy_exports
 from stenograph.archive.archive import Archive, default_archive_folder
 from stenograph.archive.change import Change, Recovery
-from stenograph.archive.history import Undone, find_edits, plan_undo, undo_edit
+from stenograph.archive.history import Undone, find_edits, find_removal, plan_undo, removed_title, undo_edit
 from stenograph.archive.journal import Entry, JournaledFile, State
 from stenograph.archive.labels import LabelChange, clear_title, rename_session, tag_session
 from stenograph.archive.purge import ArchivePurge
@@ -86,6 +86,7 @@ __all__ = [
     "expiring_sessions",
     "find_edits",
     "find_kept",
+    "find_removal",
     "has_keep_hook",
     "install_timer",
     "keep_sessions",
@@ -103,6 +104,7 @@ __all__ = [
     "plan_undo",
     "read_facts",
     "refuse_open",
+    "removed_title",
     "rename_session",
     "restore_session",
     "restore_to",

@@ -24,6 +24,7 @@ from stenograph.archive.purge import (
     ArchivePurge,
     delete_session_files,
     kept_of,
+    made_by_clone,
     plan_archive_purge,
     purge_archive,
     purge_kept,
@@ -45,8 +46,9 @@ from stenograph.disk import (
     state_of,
     unfinished_beside,
 )
-from stenograph.errors import BusyError, DiskError, UnwritableError, UsageError
-from stenograph.sessions import ACTIVE_SECONDS
+from stenograph.errors import BusyError, DiskError, StenographError, UnwritableError, UsageError
+from stenograph.redact import mask
+from stenograph.sessions import ACTIVE_SECONDS, describe, session_at
 
 #: Another edit is prepared under the lock: a large session takes seconds.
 LOCK_TIMEOUT = 30.0
@@ -180,11 +182,11 @@ class Archive:
             if entry.is_standing and not all(_is_left(file, entry, ledger) for file in entry.files)
         }
 
-    def undo(self, number: int, *, active_seconds: float = ACTIVE_SECONDS) -> Entry:
+    def undo(self, number: int, *, active_seconds: float = ACTIVE_SECONDS, findings: list[Finding] | None = None) -> Entry:
         """Undo an edit: its files get the bytes that they had, those it made go, those it deleted return.
 
-        Returns a new entry, which can be undone too; the edit's own where nothing was left to undo. Raises BusyError where a
-        file was changed since, DiskError, UsageError.
+        Returns a new entry, which can be undone too; the edit's own where nothing was left to undo. `findings` gets what failed
+        when the edit was undone already. Raises BusyError where a file was changed since, DiskError, UsageError.
         """
         entry = self.entry(number)
         command = {"command": "undo", "entry": number}
@@ -202,7 +204,24 @@ class Archive:
                     change.delete(file.path, expect=state)
             for folder in entry.folders_made:
                 change.remove_folder(folder)
+        if made_by_clone(entry):
+            try:
+                self._forget_kept(entry)
+            except DiskError as error:
+                if findings is not None:
+                    detail = f"the archive still has copies of the clone: {error.what}"
+                    findings.append(Finding("clone-still-kept", error.path, detail=detail))
         return change.entry or entry
+
+    def _forget_kept(self, clone: Entry) -> None:
+        """A clone that is undone is no session that a client deleted: what was kept of it goes. A redo has its bytes.
+
+        Raises DiskError.
+        """
+        own = next((file.path for file in clone.files if file.path.stem == clone.session_id), None)
+        with self._kept() as kept:
+            if kept is not None and kept_of(kept, clone.session_id, own):
+                purge_kept(kept, clone.session_id, own)
 
     def restore(self, number: int, to: Path) -> list[Path]:
         """Write the originals of an entry below another directory, where none may exist yet. Raises UsageError, DiskError."""
@@ -230,7 +249,11 @@ class Archive:
     def remove(self, path: Path, *, reason: str = "", active_seconds: float = ACTIVE_SECONDS) -> Entry:
         """Remove a session with all its family; an undo brings it back. Raises as `transaction` does."""
         plan = plan_removal(path)
-        command = {"command": "rm"}
+        title = None
+        with contextlib.suppress(StenographError):  # what cannot be read can be removed
+            title = describe(session_at(path), written=set()).title
+        # Lists of edits name it by its title when it is gone.
+        command = {"command": "rm", "title": mask(title)[0]} if title else {"command": "rm"}
         with self.transaction(plan.session_id, command=command, reason=reason, active_seconds=active_seconds) as change:
             for file in plan.files:
                 change.delete(file)

@@ -23,6 +23,7 @@ from stenograph.disk import (
     FileState,
     StagedFile,
     absolute_path,
+    changed,
     delete_file,
     make_folder,
     missing_folders,
@@ -103,7 +104,7 @@ class Change:
         BusyError where it is in another state or in use, DiskError, UsageError.
         """
         if is_new and os.path.lexists(path):
-            raise _changed(path)
+            raise changed(path)
         path = self._own(path)
         state, before = self._keep(path, expect)
         folders = missing_folders(path.parent)
@@ -217,11 +218,11 @@ class Change:
     def _keep(self, path: Path, expect: FileState | None) -> tuple[FileState | None, str | None]:
         if not os.path.lexists(path):
             if expect is not None:
-                raise _changed(path)
+                raise changed(path)
             return None, None
         state = state_of(path)
         if expect is not None and state != expect:
-            raise _changed(path)
+            raise changed(path)
         sha256, _ = digest_of(path)
         # What this program wrote a moment ago, nobody else is at work on.
         if looks_live(path, now=self._head.time, active_seconds=self._active_seconds) and self.ledger.made_by_us(path) != sha256:
@@ -238,11 +239,7 @@ class Change:
 
 def _refuse_changed(path: Path, state: FileState | None) -> None:
     if (state_of(path) if os.path.lexists(path) else None) != state:
-        raise _changed(path)
-
-
-def _changed(path: Path) -> BusyError:
-    return BusyError(f"{path} changed after it was read; nothing was written", hint="run the command again", path=path)
+        raise changed(path)
 
 
 def _place_of(paths: Iterable[Path]) -> tuple[Path | None, Path | None]:

@@ -11,6 +11,7 @@ from msgspec import Struct
 from stenograph.archive.archive import Archive
 from stenograph.archive.change import Recovery
 from stenograph.archive.journal import Entry
+from stenograph.disk import Finding, absolute_path
 from stenograph.errors import SessionNotFoundError, UsageError, in_quotes
 from stenograph.sessions import ACTIVE_SECONDS, SHORTEST_PREFIX, resolve
 
@@ -21,6 +22,8 @@ class Undone(Struct, frozen=True):
     #: The undo's own entry; None where only edits that were stopped midway were settled.
     entry: Entry | None
     recovered: tuple[Recovery, ...]
+    #: What failed when the edit was undone already.
+    findings: tuple[Finding, ...] = ()
 
 
 def find_edits(archive: Archive, session: str | None, homes: Sequence[Path], *, only_homes: bool) -> list[Entry]:
@@ -72,4 +75,27 @@ def undo_edit(
         number = next((entry.number for entry in reversed(edits) if entry.is_standing), None)
         if number is None:
             return None
-    return Undone(None if number is None else archive.undo(number, active_seconds=active_seconds), recovered)
+    findings: list[Finding] = []
+    entry = None if number is None else archive.undo(number, active_seconds=active_seconds, findings=findings)
+    return Undone(entry, recovered, tuple(findings))
+
+
+def removed_title(entry: Entry) -> str | None:
+    """What a removed session was called in lists; None if the entry is no removal, or it had no title."""
+    command = entry.command if isinstance(entry.command, dict) else {}
+    title = command.get("title") if command.get("command") == "rm" else None
+    return title if isinstance(title, str) else None
+
+
+def find_removal(archive: Archive, reference: str) -> Entry | None:
+    """The removal by `steno rm` of the session that a reference means, if it can be undone; the newest, of several."""
+    wanted = reference.casefold()
+    path = absolute_path(reference) if os.sep in reference else None
+    for entry in reversed(archive.entries()):
+        if not entry.is_standing or not isinstance(entry.command, dict) or entry.command.get("command") != "rm":
+            continue
+        is_named = len(wanted) >= SHORTEST_PREFIX and entry.session_id.casefold().startswith(wanted)
+        is_titled = bool(wanted) and (removed_title(entry) or "").casefold() == wanted
+        if is_named or is_titled or any(file.path == path for file in entry.files):
+            return entry
+    return None

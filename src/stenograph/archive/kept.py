@@ -20,9 +20,9 @@ from typing import Any
 import msgspec
 
 from stenograph.archive.packing import digest_of, pack, unpack
-from stenograph.database import PATIENCE, is_busy, open_database, transaction
+from stenograph.database import PATIENCE, is_busy, is_damage, open_database, transaction
 from stenograph.disk import projects_folder
-from stenograph.errors import BusyError, UnreadableError, UnwritableError
+from stenograph.errors import BusyError, DiskError, UnreadableError, UnwritableError
 from stenograph.family import LINES_SUFFIX
 
 _VERSION = 1
@@ -154,12 +154,18 @@ class KeptStore:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
-        """A transaction that no other writer is in; undone where it raises. Raises BusyError, UnwritableError."""
+        """A transaction that no other writer is in; undone where it raises. Raises DiskError."""
+        with self._naming_failures(), transaction(self._db):
+            yield
+
+    @contextlib.contextmanager
+    def _naming_failures(self) -> Iterator[None]:
         try:
-            with transaction(self._db):
-                yield
-        except sqlite3.OperationalError as error:
-            raise _failed(self.path, error) from error
+            yield
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError) or is_damage(error):
+                raise _failed(self.path, error) from error
+            raise
 
     @contextlib.contextmanager
     def attempting(self) -> Iterator[None]:
@@ -240,12 +246,9 @@ class KeptStore:
         before = self._base_bytes(content)
         at = 0
         while at < stop:
-            row = self._db.execute(
-                "SELECT size, prefix, digest, data FROM segments WHERE content = ? AND start = ?", (content, at)
-            ).fetchone()
-            if row is None:
-                raise _damaged(self.path)
-            size, prefix, digest, data = row
+            size, prefix, digest, data = self._one(
+                "SELECT size, prefix, digest, data FROM segments WHERE content = ? AND start = ?", content, at
+            )
             piece = unpack(data, before[len(before) - prefix :], size)
             if piece is None or digest_of(piece) != digest:
                 raise _damaged(self.path)
@@ -338,12 +341,10 @@ class KeptStore:
             self._delete_content(content)
 
     def compact(self) -> None:
-        """Give back the space of what was deleted, and leave nothing of it behind. Raises UnwritableError."""
-        try:
+        """Give back the space of what was deleted, and leave nothing of it behind. Raises DiskError."""
+        with self._naming_failures():
             self._db.execute("VACUUM")
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        except sqlite3.OperationalError as error:
-            raise _failed(self.path, error) from error
 
     def _put_apart(self, content: int, size: int, anchor: str | None, folder: Path) -> None:
         """Keep a content without its base. Those that build on it follow."""
@@ -415,13 +416,15 @@ class KeptStore:
         )
 
     def _one(self, statement: str, *values: object) -> tuple[Any, ...]:
-        row = self._db.execute(statement, values).fetchone()
+        with self._naming_failures():
+            row = self._db.execute(statement, values).fetchone()
         if row is None:
             raise _damaged(self.path)
         return tuple(row)
 
     def _all(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        return self._db.execute(statement, values).fetchall()
+        with self._naming_failures():
+            return self._db.execute(statement, values).fetchall()
 
 
 #: The number of a content, how many of its first bytes are used, and how many steps lead to a content without a base.
@@ -480,7 +483,9 @@ def _damaged(path: Path) -> UnreadableError:
     return UnreadableError(f"{path} is damaged", hint="restore it from a backup", path=path)
 
 
-def _failed(path: Path, error: sqlite3.OperationalError) -> BusyError | UnwritableError:
+def _failed(path: Path, error: sqlite3.DatabaseError) -> DiskError:
+    if is_damage(error):
+        return _damaged(path)
     if is_busy(error):
         return BusyError(f"another process is writing to {path}", hint="try again", path=path)
     return UnwritableError(f"cannot write to {path}: {error}", path=path)

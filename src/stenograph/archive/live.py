@@ -6,7 +6,6 @@ A client that waits for a prompt shows neither: then the file's state shows that
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,7 +13,7 @@ from pathlib import Path
 from stenograph.errors import BusyError, DiskError
 from stenograph.family import LINES_SUFFIX
 from stenograph.inputs import Status
-from stenograph.sessions import files_being_written, glance, status
+from stenograph.sessions import files_being_written, glance, identity_of, status
 
 _MOMENT = 0.1
 
@@ -45,15 +44,7 @@ def refuse_open(paths: Iterable[Path]) -> None:
 
 def _open_among(paths: list[Path]) -> list[Path]:
     written = files_being_written() if paths else set()
-    return [path for path in paths if _identity(path) in written] if written else []
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        found = os.stat(path)  # noqa: PTH116
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
+    return [path for path in paths if identity_of(path) in written] if written else []
 
 
 def live(path: Path) -> BusyError:

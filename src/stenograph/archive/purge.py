@@ -106,9 +106,12 @@ def refuse_outdated(plan: ArchivePurge, now: ArchivePurge, archive: Path) -> Non
         raise BusyError(what, hint="run the command again", path=plan.path or archive)
 
 
+def made_by_clone(entry: Entry) -> bool:
+    return isinstance(entry.command, dict) and entry.command.get("command") == "clone"
+
+
 def _was_cloned_from(entry: Entry, session_id: str) -> bool:
-    command = entry.command
-    return isinstance(command, dict) and command.get("command") == "clone" and command.get("session") == session_id
+    return made_by_clone(entry) and entry.command.get("session") == session_id
 
 
 def _is_there(clone: Entry) -> bool:

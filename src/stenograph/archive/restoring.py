@@ -69,7 +69,7 @@ def find_kept(sessions: Sequence[KeptSession], reference: str) -> KeptSession:
         lambda each: each.name.casefold().startswith(wanted),
         lambda each: (kept_title(each) or "").casefold() == wanted,
     )
-    for test in tests:
+    for test in tests if wanted else ():
         found = [each for each in sessions if test(each)]
         if len(found) == 1:
             return found[0]

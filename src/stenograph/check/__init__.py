@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from stenograph._exports import lazy_exports
 from stenograph.check.baseline import Baseline, baseline_of, read_baseline, without, write_baseline
-from stenograph.check.codes import DAMAGE, DRIFT
+from stenograph.check.codes import DAMAGE, DRIFT, IN_THE_TREE
 from stenograph.check.report import CheckReport, DamageFinding, DriftFinding, check
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ _MODULES = {
 __all__ = [
     "DAMAGE",
     "DRIFT",
+    "IN_THE_TREE",
     "Baseline",
     "CheckReport",
     "DamageFinding",

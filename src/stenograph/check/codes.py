@@ -23,7 +23,7 @@ DAMAGE = {
     "invalid-utf8": "a line with bytes that are not UTF-8; clients read replacement characters",
     "missing-final-newline": "the last line has no newline; the next line would be appended to it",
     "duplicate-uuid": "several lines have the same UUID; the last one counts",
-    "dangling-parent": "a line whose parent is not in the file; old releases lose everything before it",
+    "dangling-parent": "a line whose parent is not in the file; in a conversation, old releases lose what is before it",
     "self-parent": "a line that is its own parent",
     "forward-parent": "a line whose parent comes later in the file",
     "parent-cycle": "lines that are each other's ancestors; release 2.0 hangs",
@@ -47,6 +47,12 @@ DAMAGE = {
 
 #: What clients leave behind themselves, and what no resume is hurt by: reported, but not damage.
 ORDINARY = frozenset({"interrupted-call", "blank-line", "agent-without-session"})
+
+#: Damage of the tree, which is gone when a session is written as one chain.
+IN_THE_TREE = frozenset({
+    "dangling-parent", "forward-parent", "misleading-timestamps", "parent-cycle", "self-parent", "stale-last-prompt",
+    "unknown-kind-in-chain",
+})  # fmt: skip
 
 #: Reported by families, harmful to nobody.
 HARMLESS = frozenset({"linked-file", "name-not-utf8"})

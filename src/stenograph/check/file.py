@@ -242,7 +242,7 @@ class ToolWatch:
             self.agents.setdefault(agent, line)
 
 
-_KINDS = frozenset({"user", "assistant", "system", "attachment", "progress"})
+_LINKED_KINDS = frozenset({"user", "assistant", "system", "attachment", "progress"})
 #: As clients write times, which sort as text.
 _TIME_LENGTH = 24
 
@@ -267,7 +267,7 @@ class PlainWatch:
             if kind == "last-prompt":
                 named = record.get("leafUuid")
                 self._last_prompt = named if named.__class__ is str else self._last_prompt
-            elif "parentUuid" in record or (kind.__class__ is str and kind in _KINDS):
+            elif "parentUuid" in record or (kind.__class__ is str and kind in _LINKED_KINDS):
                 self._is_odd = True
             return
         parent = record.get("parentUuid")
@@ -276,7 +276,7 @@ class PlainWatch:
             self._is_odd = True
             return
         self._parents[uuid] = parent
-        if kind.__class__ is not str or kind not in _KINDS:
+        if kind.__class__ is not str or kind not in _LINKED_KINDS:
             self._is_odd = True
         elif kind != "progress" and not record.get("isSidechain"):
             time = record.get("timestamp")

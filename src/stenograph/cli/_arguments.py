@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import re
@@ -14,7 +15,14 @@ import click
 
 from stenograph.cli import STOPPED
 from stenograph.cli._messages import echo_note
-from stenograph.errors import AmbiguousSessionError, ArchivedSessionError, UsageError, in_quotes
+from stenograph.errors import (
+    AmbiguousSessionError,
+    ArchivedSessionError,
+    DiskError,
+    SessionNotFoundError,
+    UsageError,
+    in_quotes,
+)
 from stenograph.family import SessionFile
 from stenograph.sessions import LAST, age_before, choose_branch, date_of
 from stenograph.sessions import date_or_age as moment_of
@@ -257,7 +265,12 @@ def ambiguous_choices(error: AmbiguousSessionError) -> tuple[list[str], str]:
     from stenograph.sessions import ListTitles, last_record, newest_record_first, session_at, short_ids
     from stenograph.views import quoted, short_path, table, when
 
-    files = [session_at(Path(path)) for path in error.matches]
+    files = []
+    for path in error.matches:
+        with contextlib.suppress(SessionNotFoundError, DiskError):  # gone meanwhile, or not readable
+            files.append(session_at(Path(path)))
+    if not files:
+        return [short_path(path) for path in error.matches], ""
     same = len({file.session_id for file in files}) == 1
     shown = list(itertools.islice(newest_record_first(files), _NAMED))
     titles, now = ListTitles(), datetime.now(UTC)

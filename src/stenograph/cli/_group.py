@@ -1,6 +1,7 @@
 """The group `steno`: its commands by name, each module imported only when its command runs.
 
-`steno --help` needs names and one-line helps only, so they stand here; a test compares them with the commands' own.
+`steno --help` needs names and one-line helps only, so they are here; a test compares them with the commands' own.
+What else a new command needs: docs/data-flow.md, "A command".
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ COMMANDS = {
     "search": ("stenograph.cli.search:search", "Search everything that was said and done."),
     "show": ("stenograph.cli.show:show", "Read a session."),
     "turns": ("stenograph.cli.turns:turns", "List the turns of a session."),
-    "messages": ("stenograph.cli.messages:messages", "Show what a client would send on resume."),
+    "messages": ("stenograph.cli.messages:messages", "Show what Claude Code would send on resume."),
     "files": ("stenograph.cli.files:files", "List the files a session read and changed."),
     "history": ("stenograph.cli.history:history", "List the sessions that read or changed a file."),
     "blame": ("stenograph.cli.blame:blame", "Show which turn wrote each line of a file."),
     "usage": ("stenograph.cli.usage:usage", "Show tokens and cost by day, model, project and more."),
     "stats": ("stenograph.cli.stats:stats", "Show activity, errors, waits and what filled the context."),
     "waste": ("stenograph.cli.stats:waste", "Find avoidable cost."),
-    "diff": ("stenograph.cli.diff:diff", "Compare two sessions or branches."),
+    "diff": ("stenograph.cli.diff:diff", "Compare two sessions, or two branches of one session."),
     "tail": ("stenograph.cli.tail:tail", "Follow a running session."),
-    "export": ("stenograph.cli.export:export", "Write a session as HTML, Markdown, JSON, steps or a zip."),
+    "export": ("stenograph.cli.export:export", "Export a session as HTML, Markdown, JSON, JSON Lines or a zip."),
     "web": ("stenograph.cli.web:web", "Open the viewer in a browser."),
     "resume": ("stenograph.cli.resume:resume", "Resume a session in Claude Code."),
     "inventory": ("stenograph.cli.inventory:inventory", "Count records, releases, turns, tool calls and stop reasons."),

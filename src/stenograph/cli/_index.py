@@ -82,8 +82,7 @@ def synced_store(ctx: click.Context) -> tuple[IndexStore, SyncReport]:
             seconds=_PATIENCE if is_warm else None,
             progress=show,
         )
-    if settings.config.archive.keep and not settings.demo:
-        _keep(settings, max(_LEAST, _PATIENCE - (time.monotonic() - begun)))
+    keep_if_set(settings, begun)
     if report.pending:
         echo_note(f"{report.pending:,} changed files are not indexed yet", hint="run the command again")
     return store, report
@@ -111,12 +110,15 @@ def archived_files(catalog: Catalog) -> list[IndexedFile]:
         return []
 
 
-def _keep(settings: Settings, seconds: float) -> None:
-    """Keep sessions in the archive: all of them the first time, later for so long."""
+def keep_if_set(settings: Settings, begun: float) -> None:
+    """Keep sessions in the archive if the config file says so: all of them the first time, later for what is left of the time."""
+    if not settings.config.archive.keep or settings.demo:
+        return
     from stenograph.archive import default_archive_folder, keep_sessions, open_kept
     from stenograph.cli._messages import echo_warning
     from stenograph.errors import BusyError, StenographError
 
+    seconds = max(_LEAST, _PATIENCE - (time.monotonic() - begun))
     try:
         folder = default_archive_folder(os.environ)
         store = open_kept(folder)

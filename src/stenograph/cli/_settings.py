@@ -222,9 +222,18 @@ def _command(program: str, options: Mapping[str, Any], words: Sequence[str]) -> 
 
 
 def is_demo(settings: Settings, path: Path | None = None) -> bool:
+    if settings.demo or path is None:
+        return settings.demo
     from stenograph.demo import demo_home
 
-    return settings.demo or (path is not None and demo_home(os.environ).resolve() in path.resolve().parents)
+    return demo_home(os.environ).resolve() in path.resolve().parents
+
+
+def demo_refusal(ctx: click.Context, settings: Settings, path: Path | None = None) -> str | None:
+    """Why a plan for the demo cannot be carried out, and where it can; None for other sessions."""
+    if not is_demo(settings, path):
+        return None
+    return f"{DEMO_IS_READ_ONLY}; get a copy: {_command(ctx.find_root().info_name or 'steno', {}, ('demo', '--copy', 'DIR'))}"
 
 
 def refuse_demo(settings: Settings, path: Path | None = None) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import time
 from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
-from stenograph.cli._index import archived_if_any
+from stenograph.cli._index import archived_if_any, keep_if_set
 from stenograph.cli._output import progress
 from stenograph.cli._settings import state_options
 from stenograph.errors import UsageError, in_quotes
@@ -23,11 +24,14 @@ def synced_usage(ctx: click.Context) -> tuple[IndexStore, UsageSync]:
     """The index with its calls brought up to date, those of archived sessions included. The demo leaves none behind."""
     from stenograph.index import open_store, store_path, sync_usage
 
+    begun = time.monotonic()
     settings = state_options(ctx)
     store = open_store(None if settings.demo else store_path(os.environ))
     archived = archived_if_any(ctx, store)
     with progress("Reading usage") as show:
-        return store, sync_usage(store, settings.homes, archived=archived, progress=show)
+        report = sync_usage(store, settings.homes, archived=archived, progress=show)
+    keep_if_set(settings, begun)
+    return store, report
 
 
 def parse_zone(name: str | None) -> tzinfo | None:
@@ -51,4 +55,7 @@ def moments(since: str | None, until: str | None, zone: tzinfo | None) -> tuple[
     from stenograph.cli._arguments import moment_of
 
     parse = partial(moment_of, now=datetime.now(zone).astimezone(zone), zone=zone)
-    return None if since is None else parse(since), None if until is None else parse(until)
+    start, stop = None if since is None else parse(since), None if until is None else parse(until)
+    if start is not None and stop is not None and start > stop:
+        raise UsageError("--since must be before --until")
+    return start, stop

@@ -44,7 +44,9 @@ class AgentCommand(click.Command):
     """Takes several values behind one option, as the client does: `--allowedTools Read "Bash(git:*)"`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, _repeated(args))
+        # click looks for similar long names before it takes `-p` for a short one.
+        given = ["--print", *args[1:]] if args[:1] == ["-p"] else args
+        return super().parse_args(ctx, _repeated(given))
 
 
 def _thinking(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
@@ -138,11 +140,9 @@ def _could_be_value(option: str, argument: str) -> bool:
 )
 @click.option("--json-schema", type=_as_text, metavar="JSON", help="With -p: answer as JSON that matches this JSON Schema.")
 @click.option("--max-budget-usd", type=float, metavar="USD", help="With -p: stop when the calls have cost this much.")
-@click.option("--max-turns", type=click.IntRange(min=1), metavar="N", help="Stop after N calls per prompt.")
+@click.option("--max-turns", type=click.IntRange(min=1), metavar="N", help="Stop after N model calls per prompt.")
 @click.option("--max-tokens", type=click.IntRange(min=1), metavar="N", help="Maximum tokens per response.")
-@click.option(
-    "--window", type=click.IntRange(min=1), metavar="N", help="Context window in tokens, for models that steno does not know."
-)
+@click.option("--window", type=click.IntRange(min=1), metavar="N", help="Context window in tokens. [default: the model's own]")
 @click.option(
     "--thinking",
     "--max-thinking-tokens",
@@ -169,7 +169,8 @@ def _could_be_value(option: str, argument: str) -> bool:
     "sources",
     callback=_sources,
     metavar="NAMES",
-    help='Use only these settings, MCP servers, CLAUDE.md files and skills: "user,project,local"; "" for none. [default: all]',
+    help='Use settings, MCP servers, CLAUDE.md files and skills only from these sources: "user,project,local"; "" for none. '
+    "[default: all]",
 )
 @click.option("--trust-project", is_flag=True, help="Trust the hooks, servers and rules in this project's own settings.")
 @click.option("--sandbox", is_flag=True, help="Run commands in bubblewrap: no network, no changes outside the project.")
@@ -217,12 +218,16 @@ def agent(ctx: click.Context, /, **given: Any) -> None:
     Opens the console. With -p, prints one answer and exits.
 
     Works with any Messages API endpoint: set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN, and ANTHROPIC_BASE_URL if the endpoint
-    is not Anthropic's. The prompt is the argument, standard input, or both. Claude Code can resume the session, and steno can
-    resume Claude Code's.
+    is not Anthropic's. The prompt is the argument, standard input, or both.
 
-    Without rules, the agent can only read files in this directory, also with commands such as `git log`. For anything else,
-    the console asks you; with -p, it is denied. Exits with 1 if the turn failed or reached a limit, and with 130 if
-    interrupted. --json prints Claude Code's result object.
+    Claude Code can resume the session, and steno can resume Claude Code's; both append to the same file. Sessions are
+    found in and written to one Claude config directory: the one given with --home, which is created if it does not exist, or
+    the first of the defaults.
+
+    Without rules, the agent can only read files in this directory. Commands that only read, such as `git log`, need no rule
+    either. For anything else, the console asks you; with -p, it is denied.
+
+    Exits with 1 if the turn failed or reached a limit, and with 130 if interrupted. --json prints Claude Code's result object.
 
     \b
     Example:
@@ -248,7 +253,7 @@ def agent(ctx: click.Context, /, **given: Any) -> None:
     from stenograph.model import endpoint_from_environment
 
     endpoint = endpoint_from_environment(options.environ)
-    known = command_names(options.home, options.cwd, options.sources)
+    known = command_names(options)
     lines: LinePrompts | None = None
     if given["input_format"] == "stream-json":
         if given["prompt"]:

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 @click.group(short_help="Keep sessions that Claude Code would delete.", invoke_without_command=True)
 @click.option(
     "--expiring",
-    metavar="AGE",
+    metavar="[AGE]",
     is_flag=False,
     flag_value="7d",
-    help="List the sessions that Claude Code will delete within this time. [default: 7d]",
+    help="List the sessions that Claude Code will delete within AGE (7d if omitted).",
 )
 @reveal_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema: docs/json.md).")
@@ -39,11 +39,12 @@ def archive(ctx: click.Context, expiring: str | None, reveal: bool, as_json: boo
     """Keep sessions that Claude Code would delete.
 
     Claude Code deletes sessions that have not changed for 30 days (`cleanupPeriodDays` in its settings). The archive keeps them
-    whole, with subagents, spilled results and file history, compressed and readable only by you. `steno restore` brings them
-    back byte for byte.
+    whole, with subagents, outputs stored in separate files, and file history, compressed and readable only by you.
+    `steno restore` brings them back byte for byte.
 
-    Without a subcommand, shows what is kept and how long Claude Code keeps sessions. To keep sessions whenever you search, set
-    `archive.keep` in the config file. To keep them even if you do not use steno, run `steno archive install`.
+    Without a subcommand, shows what is kept and how long Claude Code keeps sessions. If
+    `archive.keep` is true in the config file, commands that update the index, such as `steno search`, also keep sessions. To
+    keep them even if you do not use steno, run `steno archive install`.
 
     \b
     Example:

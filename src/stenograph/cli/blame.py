@@ -28,13 +28,13 @@ def blame(ctx: click.Context, file: str, pager: bool, reveal: bool, as_json: boo
     Write tools of all sessions, and of their subagents. A line that they did not write was there before any session, or was
     written by hand or by a command.
 
-    FILE is a path. If there is no such file, shows it as the last session left it. A relative path then matches every path that
-    ends with it, in any project.
+    FILE is a path. If the file does not exist, shows it as the last session left it. A relative path then matches every path
+    that ends with it, in any project.
 
     \b
     Example:
       steno blame src/checkout.ts
-      steno blame src/checkout.ts:14
+      steno blame src/checkout.ts:17
     """
     from functools import partial
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @click.argument("paths", nargs=-1, metavar="[PATH]...", type=SessionReference())
 @any_project_option
 @click.option("--strict", is_flag=True, help="Exit with 1 if there is drift or damage.")
-@click.option("--since", metavar="TIME", help="Check only files changed since a date (2026-01-31) or an age (36h, 7d, 2w).")
+@click.option("--since", metavar="TIME", help="Check only files changed since TIME: a date (2026-01-31) or an age (36h, 7d, 2w).")
 @click.option(
     "--resume/--no-resume",
     "resuming",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     _Chosen = tuple[Session, Sequence[Turn], int]
 
 
-@click.command(short_help="Compare two sessions or branches.")
+@click.command(short_help="Compare two sessions, or two branches of one session.")
 @click.argument("first", metavar="A", type=SessionReference())
 @click.argument("second", metavar="[B]", type=SessionReference(), required=False)
 @any_project_option
@@ -45,11 +45,11 @@ def diff(
     reveal: bool,
     as_json: bool,
 ) -> None:
-    """Compare two sessions or branches.
+    """Compare two sessions, or two branches of one session.
 
-    A and B are sessions; SESSION#2 is the second branch of a session. Shows where they diverge, their turns side by side, and
-    the files that only one touched. Turns are equal if they say and do the same, so a fork or clone can be compared with
-    its original.
+    SESSION#2 is branch 2 of a session, as `steno show` numbers them. B is required, except with --branches. Shows where A and
+    B diverge, their turns side by side, and the files that only one touched. Turns are equal if they say and do the same, so a
+    fork or clone can be compared with its original.
 
     \b
     Example:

@@ -78,7 +78,7 @@ def _diagnose(settings: Settings, wrong: ConfigProblem | None, named: Path | Non
     problems: list[ProblemPage] = []
     if wrong is not None:
         fix = (
-            "Fix it; until then only `steno doctor` runs. See docs/config.md"
+            "Fix it; until then, commands that read sessions do not run. See docs/config.md"
             if wrong.is_fatal
             else "Make it readable for this user; until then the defaults apply"
         )

@@ -16,7 +16,7 @@ from stenograph.cli._arguments import HintingCommand, named_session, session_arg
 from stenograph.cli._consent import consent, consent_options
 from stenograph.cli._messages import echo_error, echo_warning, sentence
 from stenograph.cli._output import echo_page, json_option, make_mask, render_options, reveal_option, tell_masked
-from stenograph.cli._settings import DEMO_IS_READ_ONLY, again, is_demo, refuse_demo, shared_options, state_options
+from stenograph.cli._settings import again, demo_refusal, refuse_demo, shared_options, state_options
 from stenograph.errors import UsageError, in_quotes
 
 if TYPE_CHECKING:
@@ -41,10 +41,10 @@ _CALL_CHOICES = {"tools": "--tool", "errors": "--errors", "agents": "--agent", "
 @click.option(
     "--strip-thinking",
     type=click.Choice(["all", "refused"]),
-    help="Remove all thinking, or only unsigned thinking, which the API rejects (refused).",
+    help="Remove thinking: `all`, or `refused` for only unsigned thinking, which the API rejects.",
 )
 @click.option("--compress", is_flag=True, help="Replace the oldest turns with a digest.")
-@click.option("--keep-tool-calls", is_flag=True, help="With --compress: list all tool calls in the digest.")
+@click.option("--keep-tool-calls", is_flag=True, help="With --compress: list tool calls in the digest instead of counting them.")
 @click.option("--drop-branches", is_flag=True, help="Delete abandoned branches from the file.")
 @click.option("--drop-bookkeeping", is_flag=True, help="Delete progress lines, request logs and repeated notes.")
 @click.option("--drop-agents", is_flag=True, help="Delete subagent files. The calls that started them stay.")
@@ -84,14 +84,15 @@ def edit(
 ) -> None:
     """Trim or compress a session.
 
-    Shows a plan with savings and proof, then asks; without a terminal, only shows it. A plan is refused unless releases 2.0.76,
-    2.1.45 and the newest would send exactly what it shows. The original is archived, and `steno undo` restores it byte for byte.
+    Shows a plan with savings and proof, then asks; without a terminal, only shows it. A plan is refused unless Claude Code
+    2.0.76, 2.1.45 and 2.1.325 would all send exactly what it shows. The original is archived, and `steno undo` restores it byte
+    for byte.
 
     Dropped turns stay in the file as a branch that no client resumes, so that token counters still see them. --prune deletes
     them.
 
-    Edits run in a fixed order (docs/surgery.md), and all selectors must match. --tool, --larger-than, --errors, --agent and
-    --call select tool calls.
+    Edits run in a fixed order (docs/surgery.md), and all selectors must match. --tool, --errors, --agent, --call and
+    --larger-than select tool calls.
 
     \b
     Example:
@@ -114,7 +115,7 @@ def edit(
     archive = Archive(default_archive_folder(os.environ))
     allowed = consent(applying=applying, dry_run=dry_run, as_json=as_json)
     mask, masker = make_mask(reveal)
-    refusal = DEMO_IS_READ_ONLY if is_demo(settings, plan.path) else None
+    refusal = demo_refusal(ctx, settings, plan.path)
 
     def page_of(attempted: Attempt) -> EditPage:
         return mask_page(edit_page(plan, attempted, partial(again, ctx), previewing=previewing, refusal=refusal), mask)

@@ -23,7 +23,7 @@ _BY_EXTENSION = {".html": "html", ".htm": "html", ".md": "md", ".json": "json", 
 _SECONDS = 0.5
 
 
-@click.command(short_help="Write a session as HTML, Markdown, JSON, steps or a zip.")
+@click.command(short_help="Export a session as HTML, Markdown, JSON, JSON Lines or a zip.")
 @session_argument
 @click.option(
     "--format",
@@ -54,14 +54,16 @@ def export(
     reveal: bool,
     as_json: bool,
 ) -> None:
-    """Write a session as HTML, Markdown, JSON, steps or a zip.
+    """Export a session as HTML, Markdown, JSON, JSON Lines or a zip.
 
     html is a single file with styles and no scripts, md is Markdown, json is what `steno show --json` prints, and messages
     is what Claude Code would send on resume. Without --output, these are printed.
 
-    zip contains the session's own files, with subagents and spilled results, to copy to another machine.
+    zip contains the session's own files, with subagents and spilled results (outputs too long for
+    the session's file), to copy to another machine.
 
-    steps writes steps.jsonl and metadata.json into a directory. Run it again to append what is new, or use --follow.
+    steps writes JSON Lines, for other programs: steps.jsonl has one object per line of the conversation, and metadata.json
+    describes the session. Run it again to append what is new, or use --follow.
 
     Secrets are masked in every format.
 

@@ -24,8 +24,8 @@ def inventory(ctx: click.Context, paths: tuple[str, ...], as_json: bool) -> None
     """Count records, releases, turns, tool calls and stop reasons.
 
     PATH is a session file, a directory (all .jsonl files below it), a Claude config directory, or a SESSION. Subagent files are
-    counted separately. A response that spans several lines counts once per line. Human turns are user records with string
-    content.
+    counted separately. Stop reasons are counted per line, so a response that spans several lines counts several times.
+    "Human turns" here are user records with string content, not the turns of `steno turns`.
 
     \b
     Example:

@@ -45,9 +45,16 @@ _SORTS = ("last", "started", "size", "turns", "title", "project")
 @click.option(
     "--project", type=GivenPath(file_okay=False), metavar="PATH", help="Only sessions of this project: a path or part of one."
 )
-@click.option("--since", metavar="TIME", help="Only sessions with a record since TIME (2026-01-31, 36h, 7d).")
+@click.option(
+    "--since", metavar="TIME", help="Only sessions with a record since TIME: a date (2026-01-31) or an age (36h, 7d, 2w)."
+)
 @click.option("--until", metavar="TIME", help="Only sessions whose last record is from before TIME.")
-@click.option("--title", "words", metavar="TEXT", help="Only sessions with this in their title, first prompt or slug.")
+@click.option(
+    "--title",
+    "words",
+    metavar="TEXT",
+    help="Only sessions with this in their title, first prompt or slug (Claude Code's name for it).",
+)
 @click.option("--tag", metavar="TAG", help="Only sessions with this tag.")
 @click.option("--status", type=click.Choice([status.value for status in Status]), help="Only sessions with this status.")
 @click.option("--branch", metavar="NAME", help="Only sessions whose last git branch is this one.")
@@ -79,16 +86,17 @@ def ls(
     """List sessions, newest first.
 
     In a wide terminal, a strip of marks (the tape) shows what happened: prompts, changes, shell commands, reads, subagents and
-    errors. Tape and cost come from the index, which the first search or `steno usage` builds. Turns are counted on the
-    current branch, and only if --limit is between 1 and 100 or you sort by turns. Piped output has full ids and dates, and the
-    status as a word. Secrets are masked unless you add --reveal.
+    errors. docs/start.md explains the marks and the statuses. Tape and cost come from the index, which the first search or
+    `steno usage` builds. Turn counts are those of the current branch. With --limit 0 or above 100, they are shown only with
+    --sort turns. Piped output has full ids and dates, and the status as a word. Secrets are masked unless you add --reveal.
 
-    Without --all, some sessions are hidden, and a note says how many: finished ones with fewer than five steps, unanswered ones
-    with fewer than ten, empty files, files not named by a UUID, subagent warm-ups, files with only subagents' lines, and
-    sessions of print mode and the SDK.
+    Without --all, these sessions are hidden: finished ones with fewer than five steps, unanswered ones with fewer than ten,
+    empty files, files whose name is not a UUID, warm-up sessions that old releases started on their own, files with only
+    subagents' lines, and sessions of Claude Code's print mode and the SDK. A note says how many are hidden.
 
     A session is running while a process writes to it, or if it changed in the last two minutes (`active_seconds` in the config
-    file) and its last turn is unfinished. If there are more than 2,000 sessions, steno reads only as many as --limit asks for.
+    file) and its last turn is unfinished. If there are more than 2,000 sessions, steno reads only as many as --limit needs,
+    and does not count the rest.
 
     Archived sessions were deleted by Claude Code and kept by `steno archive`. They can be read, and `steno restore` brings them
     back.

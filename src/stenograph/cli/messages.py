@@ -14,20 +14,25 @@ from stenograph.releases import NEWEST, rules_note
 _HINTS = {"--release": "use --as-of RELEASE"}
 
 
-@click.command(cls=HintingCommand, hints=_HINTS, short_help="Show what a client would send on resume.")
+@click.command(cls=HintingCommand, hints=_HINTS, short_help="Show what Claude Code would send on resume.")
 @session_argument
-@click.option("--as-of", "release", default=NEWEST, metavar="RELEASE", help=f"The client's release. [default: {NEWEST}]")
-@click.option("--explain", "explaining", is_flag=True, help="Show for each record whether it is sent, and by which rule.")
+@click.option("--as-of", "release", default=NEWEST, metavar="RELEASE", help=f"Release of Claude Code. [default: {NEWEST}]")
+@click.option(
+    "--explain",
+    "explaining",
+    is_flag=True,
+    help="Show for each record whether it is sent, and by which rule of docs/resume-contract.md.",
+)
 @click.option("--lost", "losing", is_flag=True, help="Show what the release would lose, and why.")
 @reveal_option
 @json_option
 @shared_options
 @click.pass_context
 def messages(ctx: click.Context, session: str, release: str, explaining: bool, losing: bool, reveal: bool, as_json: bool) -> None:
-    """Show what a client would send on resume.
+    """Show what Claude Code would send on resume.
 
-    Prints the messages that come before the new prompt, as the --as-of release rebuilds them from the file. Reminders
-    that the file does not record are left out. Secrets are masked.
+    Prints the messages that the --as-of release would rebuild from the file and send with your next prompt, ahead of it.
+    Reminders that the file does not record are left out. Secrets are masked.
 
     \b
     Example:

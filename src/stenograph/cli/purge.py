@@ -10,7 +10,7 @@ import click
 from stenograph.cli._arguments import session_to_change
 from stenograph.cli._consent import consent, consent_options
 from stenograph.cli._output import echo_page, json_option, render_options
-from stenograph.cli._settings import DEMO_IS_READ_ONLY, again, is_demo, refuse_demo, shared_options, state_options
+from stenograph.cli._settings import again, demo_refusal, refuse_demo, shared_options, state_options
 
 
 @click.command(short_help="Delete a session for good.")
@@ -22,9 +22,10 @@ from stenograph.cli._settings import DEMO_IS_READ_ONLY, again, is_demo, refuse_d
 def purge(ctx: click.Context, session: str, applying: bool, dry_run: bool, as_json: bool) -> None:
     """Delete a session for good.
 
-    Deletes its files, everything in the archive that belongs to it, its tracing state, and the search index. Lists the turns
-    that were sent to trace receivers, and clones, which keep their copies of the turns. This cannot be undone. `steno rm` only
-    moves a session to the archive. Sessions that exist only in the archive can be purged by id.
+    This cannot be undone; `steno rm` only moves a session to the archive. Deletes the session's files, everything in the archive
+    that belongs to it, its tracing state, and the whole search index, which is rebuilt when needed. Only hashes of message ids
+    are kept, so that tracing does not send the same turns again from a fork. Lists the turns that were sent to trace receivers.
+    Also lists clones, which keep their copies of the turns. Sessions that exist only in the archive can be purged by id.
 
     Shows what would be deleted, then asks; without a terminal, only shows it.
 
@@ -54,7 +55,7 @@ def purge(ctx: click.Context, session: str, applying: bool, dry_run: bool, as_js
         echo_page(carry_out(), render_purge, render_options(ctx), as_json=as_json)
         return
     busy = None if plan.path is None else archive.why_busy(plan.path, active_seconds=seconds)
-    refusal = DEMO_IS_READ_ONLY if is_demo(settings, plan.path) else None
+    refusal = demo_refusal(ctx, settings, plan.path)
     page = purge_page(plan, partial(again, ctx), is_applied=False, busy=str(busy) if busy else None, refusal=refusal)
     options = render_options(ctx, asks=allowed.may_ask and page.apply is not None)
     echo_page(page, render_purge, options, as_json=as_json)

@@ -6,6 +6,7 @@ import os
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,7 +14,10 @@ from stenograph.cli._arguments import SessionReference, moment_of
 from stenograph.cli._consent import consent_options, may_apply
 from stenograph.cli._output import echo_page, json_option, render_options
 from stenograph.cli._settings import GivenPath, again, refuse_demo, shared_options, state_options
-from stenograph.errors import BusyError, UsageError
+from stenograph.errors import BusyError, SessionNotFoundError, UsageError
+
+if TYPE_CHECKING:
+    from stenograph.archive import Archive
 
 
 @click.command(short_help="Bring back a session from the archive.")
@@ -34,8 +38,8 @@ def restore(
     """Bring back a session from the archive.
 
     Writes the files of a kept session back to where Claude Code looks for them, byte for byte: its own file, its subagents,
-    spilled results and file history. A file that exists with other contents is never overwritten. Shows the plan and asks.
-    `steno undo` removes the restored files.
+    outputs stored in separate files, and file history. A file that exists with other contents is never overwritten. Shows the
+    plan and asks. `steno undo` removes the restored files.
 
     SESSION is the id, a prefix, the title or the former path of a kept session.
 
@@ -61,10 +65,19 @@ def restore(
     if to is not None and (applying or dry_run):
         raise UsageError("--to writes copies at once; it conflicts with --apply and --dry-run")
     archive = Archive(default_archive_folder(os.environ))
-    store, sessions = open_kept_to_restore(archive.folder, settings.homes if settings.explicit else None)
+    try:
+        store, sessions = open_kept_to_restore(archive.folder, settings.homes if settings.explicit else None)
+    except SessionNotFoundError:
+        _refuse_removed(ctx, archive, session)
+        raise
     try:
         moment = moment_of(as_of, datetime.now(UTC)) if as_of else None
-        plan = plan_restore(store, find_kept(sessions, session), as_of=moment)
+        try:
+            kept = find_kept(sessions, session)
+        except SessionNotFoundError:
+            _refuse_removed(ctx, archive, session)
+            raise
+        plan = plan_restore(store, kept, as_of=moment)
         options, page_of = render_options(ctx), partial(restore_page, plan, partial(again, ctx))
         if to is not None:
             echo_page(page_of(to=restore_to(store, plan, to)), render_restore, options, as_json=as_json)
@@ -85,3 +98,15 @@ def restore(
                 raise BusyError("nothing was restored", why=refusal, path=plan.different[0].file.path)
     finally:
         store.close()
+
+
+def _refuse_removed(ctx: click.Context, archive: Archive, session: str) -> None:
+    """Raises SessionNotFoundError for a session that was removed: an undo brings it back."""
+    from stenograph.archive import find_removal
+
+    if entry := find_removal(archive, session):
+        raise SessionNotFoundError(
+            f"session {entry.session_id[:8]} was removed by edit {entry.number}",
+            reference=session,
+            hint=again(ctx, "undo", "--entry", str(entry.number)),
+        )

@@ -14,7 +14,7 @@ from stenograph.cli._arguments import SessionReference, age_before, any_project_
 from stenograph.cli._consent import consent, consent_options
 from stenograph.cli._messages import echo_note
 from stenograph.cli._output import echo_page, json_option, render_options
-from stenograph.cli._settings import DEMO_IS_READ_ONLY, again, is_demo, refuse_demo, shared_options, state_options
+from stenograph.cli._settings import again, demo_refusal, refuse_demo, shared_options, state_options
 from stenograph.errors import BusyError, DiskError, UsageError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.option(
     "--older-than",
     metavar="AGE",
-    help="Remove all sessions whose last record is older than AGE (36h, 90d, 52w), including hidden ones.",
+    help="Remove all sessions whose last record is older than AGE (36h, 90d, 52w), including short, empty and print-mode ones.",
 )
 @click.option("--project", metavar="PATH", help="With --older-than: only sessions of this project, a path or part of one.")
 @any_project_option
@@ -45,9 +45,9 @@ def rm(
 ) -> None:
     """Move sessions to the archive.
 
-    Removes their files, with subagents, spilled results and file history. Everything is copied to the archive first, and `steno
-    undo` brings a session back. Shows a plan and asks; without a terminal, only shows the plan. A session in use is
-    not removed.
+    Removes their files, with subagents, outputs stored in separate files, and file history. Everything is copied to the archive
+    first. `steno undo` brings a removed session back; `steno restore` is for sessions that Claude Code deleted. Shows a plan
+    and asks; without a terminal, only shows the plan. A session in use is not removed.
 
     \b
     Example:
@@ -75,7 +75,7 @@ def rm(
             if is_applied:
                 refuse_demo(settings, path)
             plan, entry, busy = Removal(path.stem, {path: size_of(path)}, ()), None, None
-            refusal = DEMO_IS_READ_ONLY if is_demo(settings, path) else None
+            refusal = demo_refusal(ctx, settings, path)
             try:
                 plan = plan_removal(path, titles)
                 if is_applied:

@@ -20,15 +20,15 @@ from stenograph.index import KINDS_BY_NAME
 @click.option(
     "--in", "kinds", type=click.Choice((*KINDS_BY_NAME, "tools")), multiple=True, help="Search only these texts. Repeatable."
 )
-@click.option("--project", metavar="NAME", help="Only sessions of this project and its worktrees: a path or part of its name.")
+@click.option("--project", metavar="NAME", help="Only sessions of this project and its worktrees: a path or part of one.")
 @click.option("--branch", metavar="NAME", help="Only sessions of this git branch.")
 @click.option("--release", metavar="V", help="Only sessions written by this release; 2.1 matches every 2.1.x.")
 @click.option("--model", metavar="NAME", help="Only sessions with this model: any part of its name.")
 @click.option("--tool", metavar="NAME", help="Only calls of this tool and their results.")
 @click.option("--file", "touched", metavar="PATH", help="Only tool calls on files with this in their path.")
 @click.option("--errors", "only_errors", is_flag=True, help="Only tool calls that failed.")
-@click.option("--since", metavar="TIME", help="Only lines since a date (2026-01-31) or an age (36h, 7d, 2w).")
-@click.option("--until", metavar="TIME", help="Only lines before a date or an age.")
+@click.option("--since", metavar="TIME", help="Only lines since TIME: a date (2026-01-31) or an age (36h, 7d, 2w).")
+@click.option("--until", metavar="TIME", help="Only lines before TIME.")
 @click.option("--regex", "is_regex", is_flag=True, help="Treat the query as a regular expression. Reads every session.")
 @click.option("--limit", "-n", type=click.IntRange(min=1), default=10, show_default=True, help="Maximum number of sessions.")
 @click.option("--lines", type=click.IntRange(min=1), default=3, show_default=True, help="Maximum number of lines per session.")

@@ -63,8 +63,8 @@ def show(
 ) -> None:
     """Read a session.
 
-    Shows prompts, answers, tool calls, subagents and branches. Long output is shortened, and thinking and hooks are folded.
-    Use --full, --thinking and --hooks to see them. Secrets are masked.
+    Shows prompts, answers, tool calls, subagents, and the branches that rewinding made. Long output is shortened, and thinking
+    and hooks are folded. Use --full, --thinking and --hooks to see them. Secrets are masked.
 
     \b
     Example:

@@ -22,6 +22,7 @@ from stenograph.cli._output import (
 )
 from stenograph.cli._settings import shared_options, state_options
 from stenograph.cli._usage import moments, parse_zone, synced_usage
+from stenograph.errors import in_quotes
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -34,8 +35,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 def _scope_options(command: F) -> F:
     for option in (
         click.option("--tz", "zone_name", metavar="ZONE", help="Time zone of dates, such as Europe/Berlin. [default: system]"),
-        click.option("--until", metavar="TIME", help="Only sessions with a call before a date or an age."),
-        click.option("--since", metavar="TIME", help="Only sessions with a call since a date or an age (7d)."),
+        click.option("--until", metavar="TIME", help="Only sessions with a call before TIME."),
+        click.option("--since", metavar="TIME", help="Only sessions with a call since TIME: a date (2026-01-31) or an age (7d)."),
     ):
         command = option(command)
     return command
@@ -79,13 +80,21 @@ def stats(
     found = _known(ctx, session, since, until, zone)
     page = stats_page(stats_of(found, zone=zone), make_mask(reveal)[0])
     options = render_options(ctx)
+    turns = list(list_turns(page, wanted, options)) if wanted else []
     if as_json:
         echo_json(page)
     else:
-        echo_lines(list_turns(page, wanted, options) if wanted else render_stats(page, options), pager=pager)
-    if not found:
-        echo_note("no calls found")
+        echo_lines(turns if wanted else render_stats(page, options), pager=pager)
+    if not found or (wanted and not turns and not as_json):
+        echo_note(_nothing_listed(wanted) if found and wanted else "no calls found")
         ctx.exit(NOTHING_MATCHED)
+
+
+def _nothing_listed(wanted: str) -> str:
+    kind, _, tool = wanted.partition(":")
+    if kind == "failed":
+        return f"no call of the tool {in_quotes(tool)} failed" if tool else "no tool call failed"
+    return f"no turns behind {in_quotes(kind)}"
 
 
 @click.command(short_help="Find avoidable cost.")
@@ -110,8 +119,9 @@ def waste(
 ) -> None:
     """Find avoidable cost.
 
-    Lists what could have been avoided, most expensive first, and the edit, setting or habit that avoids it. Spending is
-    what `steno usage` shows for the same sessions; savings are estimated. With a number, lists the turns behind that finding.
+    Lists what could have been avoided, most expensive first, and the edit, setting or habit that avoids it. The
+    total cost is what `steno usage` shows for the same sessions; the amounts of the findings are estimates. With a number, lists
+    the turns behind that finding.
 
     \b
     Example:

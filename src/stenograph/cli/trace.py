@@ -68,9 +68,9 @@ def trace(ctx: click.Context, as_json: bool) -> None:
 
 
 @trace.command(short_help="Add the hooks to Claude Code's settings.")
-@click.option("--project", is_flag=True, help="Use .claude/settings.json in this directory, which may be shared.")
+@click.option("--project", is_flag=True, help="Use .claude/settings.json in this directory, which is often shared through git.")
 @click.option("--local", is_flag=True, help="Use .claude/settings.local.json in this directory.")
-@click.option("--all-events", is_flag=True, help="Include events that older releases reject. They then ignore the whole file.")
+@click.option("--all-events", is_flag=True, help="Include events that make older releases ignore the whole settings file.")
 @consent_options
 @json_option
 @shared_options
@@ -146,11 +146,14 @@ def uninstall(ctx: click.Context, project: bool, local: bool, applying: bool, dr
 
 
 @trace.command(
-    short_help="Record a hook event. Claude Code runs this.",
+    short_help="Record a hook event.",
     context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
 )
 def hook() -> None:
-    """Record a hook event. Claude Code runs this.
+    """Record a hook event.
+
+    Claude Code runs this if the hooks come from Stenograph's plugin for Claude Code or from `steno trace install --project`.
+    Other installed hooks run a script that does the same.
 
     Reads the event from standard input, writes it to the spool and starts a worker if none is running. Always exits with 0 and
     prints nothing.
@@ -253,9 +256,9 @@ _to = click.option("--destination", "names", multiple=True, metavar="NAME", help
 
 
 @trace.command(short_help="Send past sessions.")
-@click.option("--since", metavar="TIME", help="Only sessions changed since a date (2026-01-31) or an age (7d).")
-@click.option("--until", metavar="TIME", help="Only sessions last changed before a date or an age.")
-@click.option("--project", default="", metavar="TEXT", help="Only sessions of projects with this in their name.")
+@click.option("--since", metavar="TIME", help="Only sessions changed since TIME: a date (2026-01-31) or an age (7d).")
+@click.option("--until", metavar="TIME", help="Only sessions last changed before TIME.")
+@click.option("--project", default="", metavar="TEXT", help="Only projects whose directory name (-home-me-my-app) contains this.")
 @click.option("--session", "sessions", multiple=True, metavar="SESSION", help="Only this session. Repeatable.")
 @click.option("--dry-run", is_flag=True, help="Show what would be sent, and send nothing.")
 @_to
@@ -298,18 +301,18 @@ def backfill(
     _send_behind(ctx, lambda _, __: found, names, as_json=as_json, dry_run=dry_run)
 
 
-@trace.command(short_help="Send turns that no hook reported.")
-@click.option("--since", metavar="TIME", help="Only sessions changed since a date or an age.")
+@trace.command(short_help="Send turns that hooks did not report or receivers did not accept.")
+@click.option("--since", metavar="TIME", help="Only sessions changed since TIME: a date (2026-01-31) or an age (7d).")
 @_to
 @json_option
 @shared_options
 @click.pass_context
 def sweep(ctx: click.Context, since: str | None, names: tuple[str, ...], as_json: bool) -> None:
-    """Send turns that no hook reported.
+    """Send turns that hooks did not report or receivers did not accept.
 
-    Sends turns that were interrupted, lost in a crash or not accepted by a receiver. Checks sessions written after the first
-    hook event or in the hour before it, and those that were sent only in part. Fast if there is nothing to send, so you can run
-    it from a timer.
+    Sends turns that were interrupted, lost in a crash or not accepted by a receiver. Checks sessions that changed after the hooks
+    recorded their first event or in the hour before it, sessions with turns that a receiver did not accept, and sessions that
+    were sent only in part. Fast if there is nothing to send, so you can run it from a timer.
 
     \b
     Example:
@@ -341,8 +344,8 @@ def sweep(ctx: click.Context, since: str | None, names: tuple[str, ...], as_json
 def status(ctx: click.Context, as_json: bool) -> None:
     """Show what was sent, what is pending and what failed.
 
-    Pending sessions have turns that a destination has not acknowledged, including unfinished ones. Sessions that ended more
-    than an hour before the first hook event are not counted.
+    Pending sessions have turns that a destination has not acknowledged, including unfinished ones. Sessions that
+    last changed more than an hour before the hooks recorded their first event are not counted, unless they were sent in part.
 
     \b
     Example:

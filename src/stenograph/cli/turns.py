@@ -19,7 +19,8 @@ from stenograph.cli._settings import shared_options
     "--round-threshold",
     type=click.FloatRange(min=0),
     metavar="MINUTES",
-    help="With --json: minutes of silence after which a turn counts as resumed. [default: 5]",
+    help="Mark a prompt as resumed (`round` in JSON) if it came more than this many minutes after the message before it."
+    " [default: 5]",
 )
 @reveal_option
 @json_option

@@ -40,16 +40,20 @@ def undo(
 ) -> None:
     """Undo an edit, byte for byte.
 
-    Undoes the last edit of SESSION or, without one, the last edit of any session. Run it again to undo the one before. An undo
-    is itself an edit: to redo, undo it by its number. Shows what would change, then asks; without a terminal, only shows it.
-    Fails if a file has changed since the edit. An interrupted edit is rolled back first.
+    Undoes the last edit of SESSION or, without SESSION, the most recent edit of any session. Run it again to undo the edit
+    before that. To redo, undo the undo itself with --entry. Shows what would change, then asks; without a terminal, only shows
+    it. Fails if a file has changed since the edit. If an edit was interrupted, this command rolls it
+    back or completes it without asking, and does nothing else; name another edit with --entry to undo it in the same run.
+
+    Edits are the changes made by `steno edit`, `rm`, `clone`, `restore` and `rename --clear`, and those that `steno trace` and
+    `steno archive` make to Claude Code's settings.
 
     \b
     Example:
       steno undo --list
       steno undo last --apply
     """
-    from stenograph.archive import Archive, default_archive_folder, find_edits, plan_undo, undo_edit
+    from stenograph.archive import Archive, Undone, default_archive_folder, find_edits, plan_undo, undo_edit
     from stenograph.views import (
         count_of,
         edits_page,
@@ -86,7 +90,8 @@ def undo(
         return
     allowed = consent(applying=applying, dry_run=dry_run, as_json=as_json)
     # What a crash left half done is settled without a question, as every edit does first.
-    if not allowed.is_given and not (number is None and archive.is_unsettled() and not dry_run):
+    recovered = () if allowed.is_given or dry_run or number is not None else tuple(archive.recover())
+    if not allowed.is_given and not recovered:
         entry = plan_undo(archive, edits, number)
         if entry is None:
             echo_note("no edit to undo")
@@ -97,8 +102,13 @@ def undo(
         if not allowed.ask():
             return
         number = entry.number
-    undone = undo_edit(archive, edits, number, active_seconds=settings.config.active_seconds)
+    if recovered:
+        undone: Undone | None = Undone(None, recovered)
+    else:
+        undone = undo_edit(archive, edits, number, active_seconds=settings.config.active_seconds)
     if undone is None:
         echo_note("no edit to undo")
         ctx.exit(NOTHING_MATCHED)
     echo_page(undo_page(undone, partial(again, ctx)), render_undo, render_options(ctx), as_json=as_json)
+    for finding in undone.findings:
+        echo_warning(finding.detail)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from stenograph.cli import NOTHING_MATCHED
 from stenograph.cli._messages import echo_note, echo_warning
@@ -35,23 +36,24 @@ if TYPE_CHECKING:
 _BY = ("day", "week", "month", "model", "project", "session", "agent", "tool", "branch", "block")
 OVER_BUDGET = 1
 _MICRO = 1_000_000
+#: Options that another one would leave without effect.
+_CONFLICTS = {
+    "--reconcile": ("--csv", "--statusline", "--by", "--breakdown", "--fail-above"),
+    "--statusline": ("--by", "--since", "--until", "--breakdown", "--fail-above"),
+}
 
 
 @click.command(short_help="Show tokens and cost by day, model, project and more.")
 @click.option("--by", type=click.Choice(_BY), default="day", show_default=True, help="What to group by. A block is five hours.")
-@click.option("--since", metavar="TIME", help="Only calls since a date (2026-01-31) or an age (36h, 7d, 2w).")
-@click.option("--until", metavar="TIME", help="Only calls before a date or an age.")
-@click.option(
-    "--tz", "zone_name", metavar="ZONE", help="Time zone of days and dates, such as Europe/Berlin. [default: the system's]"
-)
+@click.option("--since", metavar="TIME", help="Only calls since TIME: a date (2026-01-31) or an age (36h, 7d, 2w).")
+@click.option("--until", metavar="TIME", help="Only calls before TIME.")
+@click.option("--tz", "zone_name", metavar="ZONE", help="Time zone of days and dates, such as Europe/Berlin. [default: system]")
 @click.option("--breakdown", is_flag=True, help="Split each row by model.")
 @click.option(
     "--prices", "prices_file", type=GivenPath(path_type=Path), metavar="FILE", help="Use the prices in this TOML file first."
 )
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
-@click.option(
-    "--fail-above", metavar="AMOUNT", type=click.FloatRange(min=0), help="Exit with 1 if the total exceeds this many USD."
-)
+@click.option("--fail-above", metavar="AMOUNT", type=float, help="Exit with 1 if the total exceeds this many USD.")
 @click.option("--reconcile", "wants_reconciliation", is_flag=True, help="Compare each session with Claude Code's own figure.")
 @click.option("--statusline", is_flag=True, help="Print a status line for Claude Code, which passes its state on stdin.")
 @pager_option
@@ -88,10 +90,7 @@ def usage(
     """
     from stenograph.pricing import Tariff, read_prices_file
 
-    if sum((as_csv, as_json, statusline)) > 1:
-        raise UsageError("use only one of --json, --csv and --statusline")
-    if wants_reconciliation and (as_csv or statusline):
-        raise UsageError("--reconcile conflicts with --csv and --statusline")
+    _check_options(ctx)
     settings = state_options(ctx)
     zone = parse_zone(zone_name)
     tariff = Tariff(read_prices_file(prices_file) if prices_file else None)
@@ -101,13 +100,14 @@ def usage(
     start, stop = moments(since, until, zone)
     store, report = synced_usage(ctx)
     if wants_reconciliation:
-        _reconcile(ctx, store, report, settings, tariff, start, as_json=as_json)
+        _reconcile(ctx, store, report, settings, tariff, (start, stop), as_json=as_json)
         return
-    from stenograph.analysis import UsageBy, UsageScope, usage_table
+    from stenograph.analysis import UsageBy, UsageScope, unlisted_sessions, usage_table
     from stenograph.views import usage_page
 
     homes = tuple(settings.homes)
-    table = usage_table(store, UsageScope(homes, start, stop), tariff, by=UsageBy(by), zone=zone)
+    scope = UsageScope(homes, start, stop)
+    table = usage_table(store, scope, tariff, by=UsageBy(by), zone=zone)
     page = usage_page(
         table,
         report,
@@ -116,7 +116,8 @@ def usage(
         since=start,
         until=stop,
         titles=_titles(store, table),
-        reconciled=None if as_json or as_csv else _compared(store, homes, tariff, start),
+        reconciled=None if as_json or as_csv else _compared(store, homes, tariff, start, stop),
+        unlisted=None if as_csv else unlisted_sessions(store, scope),
         mask=make_mask(False)[0] if by in ("session", "project", "branch", "tool", "agent") else make_mask(True)[0],
     )
     if as_json:
@@ -128,25 +129,50 @@ def usage(
     else:
         from stenograph.views import render_usage
 
-        echo_lines(render_usage(page, render_options(ctx), breakdown=breakdown), pager=pager)
+        echo_lines(render_usage(page, render_options(ctx), breakdown=breakdown, zone=zone), pager=pager)
     for finding in page.findings:
         if finding.code.startswith(("unreadable", "unwritable")):
             echo_warning(finding.detail)
-    if fail_above is not None and page.total.cost_micro_usd > round(fail_above * _MICRO):
-        from stenograph.views import dollars
-
-        spent, limit = dollars(page.total.cost_micro_usd), dollars(round(fail_above * _MICRO))
-        echo_warning(f"{spent} is more than {limit}")
+    if fail_above is not None and page.total.cost_micro_usd > (limit := round(fail_above * _MICRO)):
+        echo_warning(_budget_words(page.total.cost_micro_usd, limit))
         ctx.exit(OVER_BUDGET)
     if not page.rows and fail_above is None:
         echo_note("no calls found")
         ctx.exit(NOTHING_MATCHED)
 
 
-def _compared(store: IndexStore, homes: tuple[Path, ...], tariff: Tariff, since: float | None) -> list[Reconciled]:
+def _check_options(ctx: click.Context) -> None:
+    """Raises UsageError for options that do not go together, or would be ignored."""
+    options = {param.name: param.opts[0] for param in ctx.command.params}
+    given = {option for name, option in options.items() if name and _is_given(ctx, name)}
+    if len(given & {"--csv", "--json", "--statusline"}) > 1:
+        raise UsageError("use only one of --json, --csv and --statusline")
+    for option, others in _CONFLICTS.items():
+        if option in given and (ignored := [other for other in others if other in given]):
+            raise UsageError(f"{option} conflicts with {' and '.join(ignored)}")
+    limit = ctx.params["fail_above"]
+    if limit is not None and not 0 <= limit < float("inf"):
+        raise UsageError("--fail-above must be a positive number, or 0")
+
+
+def _is_given(ctx: click.Context, name: str) -> bool:
+    return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+def _budget_words(spent: int, limit: int) -> str:
+    """Two amounts in microdollars, with all digits of the limit and as many as tell them apart."""
+    digits = next(digits for digits in range(2, 7) if not limit % 10 ** (6 - digits))
+    while digits < 6 and round(spent, digits - 6) == limit:
+        digits += 1
+    return f"${spent / _MICRO:,.{digits}f} is more than ${limit / _MICRO:,.{digits}f}"
+
+
+def _compared(
+    store: IndexStore, homes: tuple[Path, ...], tariff: Tariff, since: float | None, until: float | None
+) -> list[Reconciled]:
     from stenograph.analysis import reconcile_sessions
 
-    return reconcile_sessions(store, homes, tariff, since=since, explain=False)
+    return reconcile_sessions(store, homes, tariff, since=since, until=until, explain=False)
 
 
 def _reconcile(
@@ -155,14 +181,15 @@ def _reconcile(
     report: UsageSync,
     settings: Settings,
     tariff: Tariff,
-    since: float | None,
+    between: tuple[float | None, float | None],
     *,
     as_json: bool,
 ) -> None:
     from stenograph.analysis import reconcile_sessions
     from stenograph.views import reconciliation_page, render_reconciliation
 
-    found = reconcile_sessions(store, tuple(settings.homes), tariff, since=since)
+    since, until = between
+    found = reconcile_sessions(store, tuple(settings.homes), tariff, since=since, until=until)
     page = reconciliation_page(found, stale=report.pending > 0, mask=make_mask(False)[0])
     echo_page(page, render_reconciliation, render_options(ctx), as_json=as_json)
 
@@ -195,12 +222,21 @@ def _titles(store: IndexStore, table: UsageTable) -> dict[Path, str | None]:
     return known
 
 
+def _is_zone(name: str) -> bool:
+    try:
+        parse_zone(name)
+    except UsageError:
+        return False
+    return True
+
+
 def _system_zone() -> str:
     """The system's time zone, by its name where it says so, else by its abbreviation."""
     import time
 
     if named := os.environ.get("TZ", "").lstrip(":"):
-        return named
+        # A name that the system does not know means UTC to it, whatever it is.
+        return named if _is_zone(named) or time.timezone or time.daylight else "UTC"
     try:
         target = os.readlink("/etc/localtime")  # noqa: PTH115 - text in, text out
     except OSError:

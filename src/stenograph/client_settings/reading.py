@@ -28,10 +28,9 @@ _MODES = ("plan", "dontAsk", "default", "acceptEdits", "bypassPermissions")
 #: Seconds, as 2.1.325 waits for a hook.
 HOOK_TIMEOUT = 600.0
 #: Where a program connects to, with which key, through what, and whom it trusts; and how programs are loaded.
-_OURS_ALONE = re.compile(
+_OURS_ALONE = (
     r"ANTHROPIC_|CLAUDE_|STENO_|AWS_|GOOGLE_|CLOUD_ML_|VERTEX_|.*_PROXY$|SSL_CERT_|.*_CA_BUNDLE$|.*_CA_CERTS?$|NODE_OPTIONS$"
-    r"|NODE_TLS_|GIT_SSL_|GIT_CONFIG|GIT_EXEC_PATH$|LD_|DYLD_|PATH$|HOME$|SHELL$|IFS$|BASH_ENV$|ENV$|PYTHONHOME$|PYTHONPATH$",
-    re.IGNORECASE,
+    r"|NODE_TLS_|GIT_SSL_|GIT_CONFIG|GIT_EXEC_PATH$|LD_|DYLD_|PATH$|HOME$|SHELL$|IFS$|BASH_ENV$|ENV$|PYTHONHOME$|PYTHONPATH$"
 )
 
 
@@ -104,10 +103,8 @@ class ClientSettings(Struct, frozen=True):
     #: Of the project's: for commands, hooks and servers only.
     project_env: dict[str, str] = {}
     hooks: tuple[HookCommand, ...] = ()
-    #: Of `.mcp.json`: names that files enable and disable.
-    mcp_enabled: frozenset[str] = frozenset()
+    #: Servers of `.mcp.json` that are not used.
     mcp_disabled: frozenset[str] = frozenset()
-    enables_all_mcp: bool = False
     #: bypassPermissions is refused.
     forbids_bypass: bool = False
     #: One line each.
@@ -197,11 +194,7 @@ class _Merging:
             env=_joined(values for scope, values in env.items() if not scope.is_of_project),
             project_env=_joined(values for scope, values in env.items() if scope.is_of_project),
             hooks=hooks,
-            mcp_enabled=self._names("enabledMcpjsonServers"),
-            mcp_disabled=self._names("disabledMcpjsonServers"),
-            enables_all_mcp=any(
-                self._applies(file) and file.values.get("enableAllProjectMcpServers") is True for file in self.files
-            ),
+            mcp_disabled=frozenset(self._disabled_servers()),
             forbids_bypass=any(self._permissions(file).get("disableBypassPermissionsMode") == "disable" for file in self.files),
             problems=tuple(dict.fromkeys(self.problems)),
             withheld=tuple(f"{count} {what}{'s' if count != 1 else ''}" for what, count in self.withheld.items()),
@@ -282,7 +275,7 @@ class _Merging:
             self._complain(file, "`env` contains a value that is not a string")
         if not file.scope.is_of_project:
             return env
-        if barred := sorted(name for name in env if _OURS_ALONE.match(name)):
+        if barred := sorted(name for name in env if re.match(_OURS_ALONE, name, re.IGNORECASE)):
             self._complain(file, f"a project cannot set {', '.join(barred)}")
         env = {name: value for name, value in env.items() if name not in barred}
         if env and not self.is_trusted:
@@ -290,14 +283,11 @@ class _Merging:
             return {}
         return env
 
-    def _names(self, name: str) -> frozenset[str]:
-        """Disabled names count from every file, enabled ones from those that apply."""
-        return frozenset(
-            text
-            for file in self.files
-            if name.startswith("disabled") or self._applies(file)
-            for text in self._texts(file, name, file.values.get(name))
-        )
+    def _disabled_servers(self) -> Iterator[str]:
+        """Of every file, also of an untrusted project's: no file enables what another disables (asked of 2.1.325)."""
+        name = "disabledMcpjsonServers"
+        for file in self.files:
+            yield from self._texts(file, name, file.values.get(name))
 
     def _hooks(self) -> Iterator[HookCommand]:
         if any(file.values.get("disableAllHooks") is True and self._applies(file) for file in self.files):

@@ -22,6 +22,7 @@ from stenograph.config.settings import (
     config_folder,
     data_folder,
     is_debugging,
+    logins_folder,
     read_config,
     state_folder,
     systemd_folder,
@@ -45,14 +46,14 @@ if TYPE_CHECKING:
         trace_config_file,
         trace_folder,
     )
-    from stenograph.config.typed import read_typed
+    from stenograph.config.typed import UnfitError, read_typed
 
 _MODULES = {
     "traces": (
         "EXAMPLE HEADER_NAME Content Destination DestinationKind KeySource SpanLayout TraceConfig load_trace_config"
         " no_destination trace_config_file trace_folder"
     ),
-    "typed": "read_typed",
+    "typed": "UnfitError read_typed",
 }
 
 __all__ = [
@@ -71,12 +72,14 @@ __all__ = [
     "ModelProfile",
     "SpanLayout",
     "TraceConfig",
+    "UnfitError",
     "archive_folder",
     "cache_folder",
     "config_folder",
     "data_folder",
     "is_debugging",
     "load_trace_config",
+    "logins_folder",
     "no_destination",
     "read_config",
     "read_typed",

@@ -86,7 +86,9 @@ def usual_config_file(environ: Mapping[str, str]) -> Path | None:
 
 def read_config(path: Path, *, must_exist: bool = False) -> Config:
     """The config file; defaults if it does not exist. Raises ConfigError."""
-    return typed(read_values(path, must_exist=must_exist), Config, in_file(path))
+    values = read_values(path, must_exist=must_exist)
+    # Most have no file; checking the types of nothing takes a millisecond.
+    return typed(values, Config, in_file(path)) if values else Config()
 
 
 def read_values(path: Path, *, must_exist: bool = False) -> dict[str, Any]:
@@ -135,6 +137,12 @@ def archive_folder(environ: Mapping[str, str]) -> Path | None:
     """Where originals and kept sessions are."""
     folder = data_folder(environ)
     return folder and folder / "archive"
+
+
+def logins_folder(environ: Mapping[str, str]) -> Path | None:
+    """Where the tokens of MCP servers are."""
+    folder = data_folder(environ)
+    return folder and folder / "mcp-logins"
 
 
 def state_folder(environ: Mapping[str, str]) -> Path | None:

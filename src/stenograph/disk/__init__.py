@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from stenograph._exports import lazy_exports
 
 if TYPE_CHECKING:
-    from stenograph.disk.file_state import FileState, mode_of, state_of
+    from stenograph.disk.file_state import FileState, changed, mode_of, state_of
     from stenograph.disk.findings import Finding, redacted_repr
     from stenograph.disk.folders import make_folder, missing_folders, remove_empty_folder, sync_folder
     from stenograph.disk.homes import absolute_path, default_homes, distinct_homes, projects_folder, resolve_homes, resolved_file
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         read_lines,
         read_slice,
         read_whole,
+        scan_line_blocks,
     )
     from stenograph.disk.locking import PRIVATE
     from stenograph.disk.projects import chosen_project_folder, find_project_folders, project_folder_name, project_folder_names
@@ -44,11 +45,11 @@ if TYPE_CHECKING:
     )
 
 _MODULES = {
-    "file_state": "FileState mode_of state_of",
+    "file_state": "FileState changed mode_of state_of",
     "findings": "Finding redacted_repr",
     "folders": "make_folder missing_folders remove_empty_folder sync_folder",
     "homes": "absolute_path default_homes distinct_homes projects_folder resolve_homes resolved_file",
-    "lines": "Ends Line read_blocks read_ends read_from read_line_blocks read_lines read_slice read_whole",
+    "lines": "Ends Line read_blocks read_ends read_from read_line_blocks read_lines read_slice read_whole scan_line_blocks",
     "locking": "PRIVATE",
     "projects": "chosen_project_folder find_project_folders project_folder_name project_folder_names",
     "writer": (
@@ -68,6 +69,7 @@ __all__ = [
     "StagedFile",
     "absolute_path",
     "append_lines",
+    "changed",
     "chosen_project_folder",
     "default_homes",
     "delete_file",
@@ -96,6 +98,7 @@ __all__ = [
     "replace_file",
     "resolve_homes",
     "resolved_file",
+    "scan_line_blocks",
     "stage_file",
     "state_of",
     "sync_folder",

@@ -2,7 +2,7 @@ r"""Lines of a session file with their offsets, and quick reads of a file's two 
 
 Lines are split on b"\
 " only (clients write U+2028 and lone carriage returns inside lines). Every byte of the file is in some line
-or is the newline after it. Memory is bounded by a block and the longest line.
+or is the newline after it. One line at a time, memory is bounded by a block and the longest line.
 """
 
 from __future__ import annotations
@@ -94,25 +94,39 @@ def read_line_blocks(
 ) -> Iterator[tuple[int, bytes]]:
     """Whole lines from byte `start` on, many at a time, each lot with its offset; the last line even if it has no newline.
 
-    For whoever looks at few lines of many. Memory is bounded by a block and the longest line. Raises UnreadableError.
+    For whoever looks at few lines of many. Takes a few times the memory of a block or of the longest line. Raises
+    UnreadableError.
+    """
+    for offset, size, buffer in scan_line_blocks(path, bytearray(block_size), start, stop):
+        yield offset, bytes(memoryview(buffer)[:size])
+
+
+def scan_line_blocks(
+    path: Path, buffer: bytearray, start: int = 0, stop: int | None = None
+) -> Iterator[tuple[int, int, bytearray]]:
+    """The same without copies: the offset and the length of lines that are in the yielded buffer until the next ones are read.
+
+    That is the given buffer, as long as a block: memory that was just used is several times as fast as new. A longer line has
+    a buffer of its own, as long as the line.
     """
     with _opened(path) as (file, status):
         end = status.st_size if stop is None else min(stop, status.st_size)
-        wanted = block_size
+        room = buffer
         while start < end:
             file.seek(start)
-            block = _read_fully(file, min(wanted, end - start))
-            if not block:
+            size = _fill(file, room, end - start)
+            # A file that became shorter meanwhile ends here too.
+            is_last = size < len(room) or start + size == end
+            whole = size if is_last else room.rfind(b"\n", 0, size) + 1
+            if whole:
+                yield start, whole, room
+                start += whole
+                room = buffer
+            elif not is_last:
+                newline = _find_newline(file, start + size, end, len(buffer))
+                room = bytearray((end if newline < 0 else newline + 1) - start)
+            if is_last:
                 return
-            if start + len(block) < end:
-                whole = block.rfind(b"\n") + 1
-                if not whole:
-                    wanted *= 4  # a line that is longer than a block
-                    continue
-                block = block[:whole]
-            yield start, block
-            start += len(block)
-            wanted = block_size
 
 
 def read_ends(path: Path, head: int, tail: int) -> Ends:
@@ -199,6 +213,15 @@ def _read_fully(file: io.FileIO, size: int) -> bytes:
     while len(data) < size and (more := file.read(size - len(data))):
         data += more  # one read gives at most 2 GiB
     return data
+
+
+def _fill(file: io.FileIO, buffer: bytearray, size: int) -> int:
+    """Read so many bytes, or as many as fit; how many there were."""
+    done = 0
+    with memoryview(buffer)[:size] as rest:
+        while done < len(rest) and (count := file.readinto(rest[done:])):
+            done += count
+    return done
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from stenograph.drift.registry import ALWAYS, NEVER, NOT_MET, SO_FAR, Registry
+from stenograph.drift.registry import ALWAYS, ENOUGH, NEVER, NOT_MET, SO_FAR, Registry
 from stenograph.drift.shapes import ANY_KEY, ELEMENT
 from stenograph.errors import UsageError
 from stenograph.releases import release_numbers
@@ -183,7 +183,8 @@ def _matrix_lines(registry: Registry) -> list[str]:
     lines = [
         "## Kinds by release",
         "",
-        "`x`: recorded. `o`: not in this recording, but seen in older and in newer releases. Empty: not seen.",
+        "`x`: recorded. `o`: not in this recording, but seen in older and in newer releases. Empty: not seen. Kinds without any"
+        " mark were seen only in public sessions of other releases.",
         "",
         "| kind | " + " | ".join(name for _, name in recorded) + " |",
         "| --- |" + " --- |" * len(recorded),
@@ -196,7 +197,18 @@ def _matrix_lines(registry: Registry) -> list[str]:
 
 
 def _field_lines(registry: Registry) -> list[str]:
-    lines = ["## Fields"]
+    lines = [
+        "## Fields",
+        "",
+        "Below, *object* means every JSON object that could have the field, whether it does or not: for `content.file`, each"
+        " `content`. A line can have several such objects, for example the elements of a list.",
+        "",
+        "- *Seen in*: the first and the last release in which the field was seen.",
+        "- *Always in*: the first and the last release in which all objects had the field. Only releases with at least"
+        f" {ENOUGH} such objects count. In a release between the two, some objects can lack it. Empty does not mean optional:"
+        " there may have been too few objects.",
+        "- *Public*: the number of objects in public sessions that had the field.",
+    ]
     for name, shape in registry.shapes.items():
         evidence = f"{registry.known_in(name)}; {_evidence(shape.seen, shape.public, registry)}"
         lines += [
@@ -218,4 +230,5 @@ def _field_lines(registry: Registry) -> list[str]:
 
 def _evidence(seen: str, public: int, registry: Registry) -> str:
     recorded = sum(seen[number] != NOT_MET for number in registry.recorded_numbers)
-    return f"recorded from {recorded} of {len(registry.recorded)} releases, {public} times in public sessions"
+    times = {0: "not", 1: "once"}.get(public, f"{public} times")
+    return f"recorded from {recorded} of {len(registry.recorded)} releases, {times} in public sessions"

@@ -104,8 +104,9 @@ def _index_and_link(graph: Graph, file: GraphFile) -> tuple[dict[str, int], list
     """The uuids of a file, and the nodes whose parent is not simply an earlier line of it; all others are linked at once."""
     own: dict[str, int] = {}
     odd: list[int] = []
-    is_simple = True
-    link = graph.parents.append
+    again: set[str] = set()
+    unknown: set[int] = set()
+    link, known = graph.parents.append, own.get
     records = graph.records
     for node in range(file.first, file.last):
         record = records[node]
@@ -113,20 +114,22 @@ def _index_and_link(graph: Graph, file: GraphFile) -> tuple[dict[str, int], list
             link(NOWHERE)
             continue
         wanted = record.parentUuid
-        parent = own.get(wanted, NOWHERE) if wanted.__class__ is str else NOWHERE
+        parent = NOWHERE
+        if wanted.__class__ is str:
+            parent = known(wanted, NOWHERE)
+            if parent < 0 or parent in unknown:
+                odd.append(node)
         link(parent)
-        if parent < 0 and wanted.__class__ is str:
-            odd.append(node)
         if record.isSidechain:
             graph.sidechains.append(node)
         uuid = record.uuid
         if uuid.__class__ is str and uuid:
             if uuid in own:
-                is_simple = False
+                again.add(uuid)
                 graph.findings.append(_finding(graph, file, node, "duplicate-uuid", "the last line with this UUID counts"))
             own[uuid] = node
-        if isinstance(record, UnknownRecord):
-            is_simple = False
+        if record.__class__ is UnknownRecord:
+            unknown.add(node)
     # Inside a file the last line with a uuid counts, between files the first file that has it.
     for uuid in own.keys() & graph.by_uuid.keys():
         graph.findings.append(_finding(graph, file, own[uuid], "replayed-record", "another file has the same UUID"))
@@ -134,7 +137,10 @@ def _index_and_link(graph: Graph, file: GraphFile) -> tuple[dict[str, int], list
         graph.by_uuid.setdefault(uuid, node)
     if not graph.by_uuid:
         graph.by_uuid = own if len(graph.files) == 1 else dict(own)
-    return own, odd if is_simple else list(range(file.first, file.last))
+    if again:  # a line before the last with its uuid may have been taken for the parent
+        late = {node for node in range(file.first, file.last) if getattr(records[node], "parentUuid", None) in again}
+        odd = sorted(late.union(odd))
+    return own, odd
 
 
 def _link_odd_ones(graph: Graph, file: GraphFile, own: dict[str, int], odd: list[int]) -> None:

@@ -6,7 +6,7 @@ In: a graph and a release. Out: node indexes from the root to the leaf. What suc
 from __future__ import annotations
 
 from bisect import bisect_right
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from stenograph.graph.build import NOWHERE, Graph, GraphFile
 from stenograph.graph.readings import DANGLING, Reading, ReadingHabits, is_lasting, is_main, is_said, read_graph, reading_habits
@@ -21,6 +21,7 @@ from stenograph.records import (
     Record,
     UserRecord,
     moment,
+    time_of,
 )
 from stenograph.releases import NEWEST
 
@@ -260,8 +261,7 @@ def _has_time(graph: Graph, node: int) -> bool:
 
 
 def _moment(graph: Graph, node: int) -> float:
-    record = graph.records[node]
-    found = moment(record.timestamp) if isinstance(record, ChainedRecord) else None
+    found = time_of(graph.records[node])
     return found.timestamp() if found else _NEVER
 
 
@@ -318,7 +318,7 @@ class _Bridges:
     def __init__(self, graph: Graph, reading: Reading) -> None:
         self._graph = graph
         main = [node for node in reading.by_uuid.values() if is_main(graph.records[node])]
-        timed = [(time, -place, node) for place, node in enumerate(main) if (time := _when(graph.records[node])) is not None]
+        timed = [(time, -place, node) for place, node in enumerate(main) if (time := time_of(graph.records[node])) is not None]
         timed.sort()
         self._times = [time for time, _, _ in timed]
         self._nodes = [node for _, _, node in timed]
@@ -327,7 +327,7 @@ class _Bridges:
 
     def behind(self, node: int, seen: set[int]) -> int:
         record = self._graph.records[node]
-        own = _when(record) if is_main(record) else None
+        own = time_of(record) if is_main(record) else None
         if own is None:
             return NOWHERE
         place = self._next_free(bisect_right(self._times, own) - 1, seen)
@@ -340,7 +340,3 @@ class _Bridges:
         while start > place:  # the next one takes the short way
             start, free[start] = (free[start] if free[start] != start else start - 1), place
         return place
-
-
-def _when(record: Record) -> datetime | None:
-    return moment(record.timestamp) if isinstance(record, ChainedRecord) else None

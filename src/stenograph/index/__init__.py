@@ -8,19 +8,8 @@ from stenograph._exports import lazy_exports
 
 if TYPE_CHECKING:
     from stenograph.index.agent_types import UntypedCall, keep_agent_types, untyped_calls
-    from stenograph.index.call_scan import (
-        ABORTED,
-        ADVISOR,
-        AGENT,
-        COPY,
-        FAST,
-        FINISHED,
-        SIDECHAIN,
-        US,
-        ModelCall,
-        call_key,
-        calls_in,
-    )
+    from stenograph.index.call_flags import ABORTED, ADVISOR, AGENT, COPY, FAST, FINISHED, SIDECHAIN, US
+    from stenograph.index.call_scan import ModelCall, call_key, calls_in
     from stenograph.index.catalogue import CatalogueRow, StoredTurn, known_glances, list_catalogue, stored_turns, turn_lines
     from stenograph.index.conditions import Filter
     from stenograph.index.counting import counted_in
@@ -44,7 +33,8 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "agent_types": "UntypedCall keep_agent_types untyped_calls",
-    "call_scan": "ABORTED ADVISOR AGENT COPY FAST FINISHED SIDECHAIN US ModelCall call_key calls_in",
+    "call_flags": "ABORTED ADVISOR AGENT COPY FAST FINISHED SIDECHAIN US",
+    "call_scan": "ModelCall call_key calls_in",
     "catalogue": "CatalogueRow StoredTurn known_glances list_catalogue stored_turns turn_lines",
     "facets": "Facets count_facets",
     "conditions": "Filter",

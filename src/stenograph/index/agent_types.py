@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from stenograph.index.call_scan import AGENT, SIDECHAIN
+from stenograph.index.call_flags import AGENT, SIDECHAIN
 from stenograph.index.store import IndexStore
 
 

@@ -7,31 +7,30 @@ forks copy lines with their counts set to zero.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from msgspec import Struct
 
-from stenograph.disk import read_line_blocks, read_slice
+from stenograph.disk import read_slice, scan_line_blocks
 from stenograph.errors import UsageError
+from stenograph.index.beginnings import BeginningReader, OwnBeginning
+from stenograph.index.call_flags import ABORTED, ADVISOR, COPY, CUT_OFF, FAST, FINISHED, SIDECHAIN, US
 from stenograph.index.digests import blake2b
-from stenograph.records import TokenCounts, UsageCounts, UsageLine, characters_written, last_total, moment, usage_lines
+from stenograph.records import TokenCounts, UsageCounts, UsageLine, characters_written, moment, usage_lines
 from stenograph.releases import first_with, release_numbers
 
-# What `flags` of a row says.
-FAST, US, ABORTED, FINISHED, SIDECHAIN, COPY, ADVISOR, AGENT = 1, 2, 4, 8, 16, 32, 64, 128
 #: Characters that a token of output stands for, where a release wrote no final count. In 450 finished calls of 1.0.17 to 2.0.55
 #: in public sessions it is 2.9.
 CHARACTERS_PER_TOKEN = 3
 
 _NANO = 1_000_000_000
 # What was just read is still in the processor's cache when it is searched.
-_BLOCK = 1 << 19
+BLOCK = 1 << 18
 _HEAD = 256
 _TAIL = 1024
 _SAYS_WHY_IT_STOPPED = release_numbers(first_with("writes_stop_reasons"))
-_WRITES_TOTALS = release_numbers(first_with("writes_totals"))
 
 
 class ModelCall(Struct, gc=False):
@@ -58,6 +57,17 @@ class ModelCall(Struct, gc=False):
         return max(0, self.written // CHARACTERS_PER_TOKEN - self.tokens.output)
 
 
+class _Seen(Struct):
+    """What was read of a file, beside its calls."""
+
+    #: The last counts of each call: most lines repeat them.
+    counts: dict[str, UsageCounts] = {}
+    #: What each call wrote, where that is an estimate of its output.
+    said: dict[str, set[int]] = {}
+    #: Ids of tool calls.
+    tools: set[str] = set()
+
+
 class ScannedCalls(Struct):
     """What was read of a file."""
 
@@ -69,28 +79,37 @@ class ScannedCalls(Struct):
     cwd: str | None = None
     #: Of the file up to `end`; None where that is to be read.
     fingerprint: bytes | None = None
+    #: None where the file was not read from its beginning, or is a subagent's.
+    beginning: OwnBeginning | None = None
 
 
-def scan_calls(path: Path, start: int, session: str) -> ScannedCalls:
-    """The calls of a file from a place on. `session` is the one that the file is named after; empty for a subagent's file."""
+def scan_calls(path: Path, start: int, session: str, buffer: bytearray | None = None) -> ScannedCalls:
+    """The calls of a file from a place on. `session` is the one that the file is named after; empty for a subagent's file.
+
+    Whoever reads many files gives the same buffer each time.
+    """
     calls: dict[str, ModelCall] = {}
     scanned = ScannedCalls(calls, start)
-    seen: dict[str, UsageCounts] = {}
-    said: dict[str, set[int]] = {}
+    seen = _Seen()
     head = b""
-    for offset, block in read_line_blocks(path, start, block_size=_BLOCK):
-        may_have_totals = False
-        for line in usage_lines(block, offset):
+    reader = BeginningReader(session) if session and not start else None
+    scanned.beginning = reader.found if reader else None
+    release, says_why_it_stopped = None, _says_why_it_stopped("")
+    for offset, size, block in scan_line_blocks(path, bytearray(BLOCK) if buffer is None else buffer, start):
+        for line in usage_lines(block, offset, size):
+            if (total := line.client_total) is not None:
+                scanned.total = round(total * _NANO)
+                continue
             if scanned.cwd is None and line.cwd:
                 scanned.cwd = line.cwd
-            traits = _traits(line.version or "")
-            may_have_totals = may_have_totals or traits.writes_totals
-            _note(calls, seen, said, line, traits, block, offset, path, session)
-        if (may_have_totals or not calls) and (total := last_total(block)) is not None:
-            scanned.total = round(total * _NANO)
-        end = block.rfind(b"\n") + 1
+            if line.version != release:  # next to never: a client writes the file
+                release, says_why_it_stopped = line.version, _says_why_it_stopped(line.version or "")
+            _note(calls, seen, line, says_why_it_stopped, block, offset, path, session)
+        if reader and not reader.is_done:
+            reader.read(block, size)
+        end = block.rfind(b"\n", 0, size) + 1
         scanned.end = offset + end
-        head = head or block[:_HEAD]
+        head = head or bytes(block[: min(_HEAD, size)])
         is_known = not start and (end >= _TAIL or (end and not offset))
         scanned.fingerprint = _digest(head[: scanned.end], block[max(0, end - _TAIL) : end]) if is_known else None
     return scanned
@@ -99,12 +118,12 @@ def scan_calls(path: Path, start: int, session: str) -> ScannedCalls:
 def calls_in(lines: Iterable[bytes], session: str = "") -> dict[str, ModelCall]:
     """The same of lines that are already read, all of one file."""
     calls: dict[str, ModelCall] = {}
-    seen: dict[str, UsageCounts] = {}
-    said: dict[str, set[int]] = {}
+    seen = _Seen()
     offset = 0
     for line in lines:
         for found in usage_lines(line, offset):
-            _note(calls, seen, said, found, _traits(found.version or ""), line, offset, Path(), session)
+            if found.message is not None:
+                _note(calls, seen, found, _says_why_it_stopped(found.version or ""), line, offset, Path(), session)
         offset += len(line)
     return calls
 
@@ -116,7 +135,7 @@ def fingerprint(path: Path, offset: int) -> bytes:
     return _digest(read_slice(path, 0, min(_HEAD, offset)), read_slice(path, max(0, offset - _TAIL), offset))
 
 
-def _digest(head: bytes, tail: bytes) -> bytes:
+def _digest(head: bytes, tail: bytes | bytearray) -> bytes:
     digest = blake2b(head, digest_size=16)
     digest.update(tail)
     return digest.digest()
@@ -124,44 +143,46 @@ def _digest(head: bytes, tail: bytes) -> bytes:
 
 def _note(
     calls: dict[str, ModelCall],
-    seen: dict[str, UsageCounts],
-    said: dict[str, set[int]],
+    seen: _Seen,
     line: UsageLine,
-    traits: _Traits,
-    block: bytes,
+    says_why_it_stopped: bool,
+    block: bytes | bytearray,
     offset: int,
     path: Path,
     session: str,
 ) -> None:
-    """Add a line of a block to its call. `seen` has the last counts of each call: most lines repeat them. `said` has what was
-    written, where that is an estimate of the output."""
+    """Add a line of a block to its call."""
     message = line.message
     assert message is not None
     usage = message.usage
     assert usage is not None
     key = message.id or f"{path}:{line.start}"
     written = 0
-    if message.stop_reason:
+    if isinstance(message.stop_reason, str):
         flags = FINISHED
-    elif traits.says_why_it_stopped:
+    elif says_why_it_stopped:
         flags = ABORTED
     else:
         flags = 0
-        written = characters_written(block[line.start - offset : line.stop - offset], said.setdefault(key, set()))
+        written = characters_written(block[line.start - offset : line.stop - offset], seen.said.setdefault(key, set()))
     if line.isAbortedMidStream:
-        flags |= ABORTED
+        flags |= ABORTED | CUT_OFF
     if line.isSidechain:
         flags |= SIDECHAIN
     if (session and line.sessionId and line.sessionId != session) or line.is_copy:
         flags |= COPY
     known = calls.get(key)
     if known is not None:
-        known.tools += line.tools()
+        known.tools += line.tools(seen.tools)
         known.written += written
-        known.flags |= flags
-        if seen[key] == usage:
+        settled = _settled(known.flags | flags)
+        if settled != known.flags:
+            known.flags = settled
+            for advisor in _advisors(calls, key):
+                advisor.flags = _settled(advisor.flags | flags)
+        if seen.counts[key] == usage:
             return
-        seen[key] = usage
+        seen.counts[key] = usage
         tokens = usage.tokens()
         if tokens.total < known.tokens.total:
             return
@@ -169,11 +190,11 @@ def _note(
         known.flags &= ~(FAST | US)
         call = known
     else:
-        seen[key] = usage
+        seen.counts[key] = usage
         tokens = usage.tokens()
         call = calls[key] = ModelCall(
             line.start, _seconds(line.timestamp), "", tokens, 0, written, "", line.gitBranch or "", line.attributionAgent or "",
-            line.version or "", line.tools(), flags,
+            line.version or "", line.tools(seen.tools), flags,
         )  # fmt: skip
     call.model = line.requestedModel or message.model or ""
     call.tier = usage.service_tier or ""
@@ -181,10 +202,28 @@ def _note(
     if usage.output_tokens_details:
         call.thinking = usage.output_tokens_details.thinking_tokens or 0
     for place, (model, counts) in enumerate(usage.advisors()):
-        calls[f"{key}/advisor {place}"] = ModelCall(
+        calls[_advisor_key(key, place)] = ModelCall(
             call.offset, call.time, model, counts, 0, 0, "", call.branch, call.agent_type, call.release, [],
             (call.flags & ~FAST) | ADVISOR,
         )  # fmt: skip
+
+
+def _advisor_key(key: str, place: int) -> str:
+    return f"{key}/advisor {place}"
+
+
+def _advisors(calls: Mapping[str, ModelCall], key: str) -> Iterator[ModelCall]:
+    """Those that a call asked so far."""
+    for place in itertools.count():
+        advisor = calls.get(_advisor_key(key, place))
+        if advisor is None:
+            return
+        yield advisor
+
+
+def _settled(flags: int) -> int:
+    """Of all lines of a call: 2.1.114 wrote why a subagent's response stopped only on the last one."""
+    return flags & ~ABORTED if flags & FINISHED and not flags & CUT_OFF else flags
 
 
 def merged(first: ModelCall, second: ModelCall) -> ModelCall:
@@ -202,7 +241,7 @@ def merged(first: ModelCall, second: ModelCall) -> ModelCall:
         agent_type=first.agent_type or second.agent_type,
         release=most.release,
         tools=first.tools + second.tools,
-        flags=(first.flags | second.flags) & ~(FAST | US) | most.flags & (FAST | US),
+        flags=_settled(first.flags | second.flags) & ~(FAST | US) | most.flags & (FAST | US),
     )
 
 
@@ -211,20 +250,12 @@ def call_key(name: str) -> int:
     return int.from_bytes(blake2b(name.encode(errors="surrogatepass"), digest_size=8).digest(), "big", signed=True)
 
 
-class _Traits(NamedTuple):
-    """What of a release matters here."""
-
-    says_why_it_stopped: bool
-    writes_totals: bool
-
-
 @functools.lru_cache(maxsize=4096)
-def _traits(release: str) -> _Traits:
+def _says_why_it_stopped(release: str) -> bool:
     try:
-        numbers = release_numbers(release)
+        return release_numbers(release) >= _SAYS_WHY_IT_STOPPED
     except UsageError:
-        return _Traits(False, True)
-    return _Traits(numbers >= _SAYS_WHY_IT_STOPPED, numbers >= _WRITES_TOTALS)
+        return False
 
 
 def _seconds(text: str | None) -> int | None:

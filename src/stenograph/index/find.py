@@ -119,6 +119,8 @@ class Found(Struct, frozen=True):
     total: int
     lines: int
     is_partial: bool = False
+    #: The words that no session holds, where that is so.
+    missing: tuple[str, ...] = ()
 
 
 class _Match(Struct):
@@ -170,6 +172,7 @@ def search(
             len(ranked),
             sum(matches[session].lines for session, _ in ranked),
             is_partial and bool(ranked),
+            searching.missing(terms) if is_partial and ranked else (),
         )
 
 
@@ -270,6 +273,10 @@ class _Searching:
         if most * 2 < len(terms):
             return {}
         return {session: _summed(each) for session, each in held.items() if len(each) == most}
+
+    def missing(self, terms: Sequence[Term]) -> tuple[str, ...]:
+        """The terms that no session holds."""
+        return tuple(term.text for term in terms if not self.evaluate(term))
 
     def _held(self, terms: Sequence[Query]) -> dict[int, list[_Match]]:
         held: dict[int, list[_Match]] = {}

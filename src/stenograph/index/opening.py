@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from stenograph.disk import redacted_repr
-from stenograph.family import is_session_id, read_family
+from stenograph.family import Family, is_session_id, read_family
 from stenograph.index.catalogue import StoredTurn, decode_glance, stored_turns, turn_lines
 from stenograph.index.store import IndexStore
 from stenograph.sessions import glance, is_live
@@ -40,10 +40,12 @@ class StoredSession(Struct, frozen=True):
     branches: tuple[StoredBranch, ...]
     #: Where the lines of a turn are; asks the store.
     lines_of: Callable[[StoredTurn], TurnLines]
+    #: The files that may be read; None: all that belong to it.
+    family: Family | None = None
 
     def read(self, wanted: Callable[[StoredTurn], bool]) -> Iterator[tuple[Turn, RoundType]]:
         """Turns of the current branch. Raises UnreadableError."""
-        family = read_family(self.path)
+        family = read_family(self.path) if self.family is None else self.family
         agents = AgentFiles(self.path, family)
         for stored in self.branches[0].turns if self.branches else ():
             if wanted(stored):

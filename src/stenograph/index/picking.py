@@ -17,7 +17,7 @@ from stenograph.index.find import HitLine, search
 from stenograph.index.query import Query, parse_query
 from stenograph.index.store import IndexStore
 from stenograph.inputs import Status
-from stenograph.turns import Turn, read_turn
+from stenograph.turns import AgentFiles, Turn, read_turn
 
 # The last word is still being typed; one letter would find everything.
 _UNFINISHED = re.compile(r"(?:^|\s)[^\s\"()*-][^\s\"()*]+$")
@@ -125,6 +125,8 @@ class PickList:
             place = place or next((turn for turn in turns if turn.opening == current), turns[-1])
             lines = turn_lines(self._store, path, place)
             path = self._store.place_of(path)
-            return read_turn(path, lines, spilled=read_family(path).tool_results)[0]
+            family = read_family(path)
+            # Its cost is with its subagents, as everywhere.
+            return read_turn(path, lines, AgentFiles(path, family), family.tool_results)[0]
         except DiskError:
             return None

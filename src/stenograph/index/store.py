@@ -16,7 +16,7 @@ from stenograph.config import data_folder
 from stenograph.database import files_of, open_database, transaction
 from stenograph.errors import DiskError, UnwritableError
 
-VERSION = 9
+VERSION = 11
 _NAME = f"index-{VERSION}.sqlite"
 
 # Full text is kept without the texts: they are in the sessions. SQLite before 3.43 can't delete from such a table, so the rows of
@@ -98,8 +98,10 @@ CREATE TABLE usage_files (
   agent TEXT,
   device INTEGER NOT NULL, inode INTEGER NOT NULL, size INTEGER NOT NULL, changed_ns INTEGER NOT NULL,
   offset INTEGER NOT NULL, fingerprint BLOB NOT NULL,
-  client_total INTEGER
+  client_total INTEGER,
+  began INTEGER, is_clone INTEGER NOT NULL DEFAULT 0
 );
+CREATE INDEX usage_files_by_session ON usage_files (session);
 CREATE TABLE model_calls (
   id INTEGER PRIMARY KEY,
   file INTEGER NOT NULL, session INTEGER NOT NULL, key INTEGER NOT NULL, offset INTEGER NOT NULL,

@@ -63,9 +63,12 @@ def _read_event(block: bytes) -> tuple[bytes, bytes] | None:
     name = b""
     lines: list[bytes] = []
     for line in block.split(b"\n"):
-        field, _, value = line.partition(b":")
-        if field == b"data":
-            lines.append(value.removeprefix(b" "))
-        elif field == b"event":
-            name = value.removeprefix(b" ")
+        if line.startswith(b"data:"):
+            lines.append(line[5:].removeprefix(b" "))
+        elif line.startswith(b"event:"):
+            name = line[6:].removeprefix(b" ")
+        elif line == b"data":
+            lines.append(b"")
+        elif line == b"event":
+            name = b""
     return (name, b"\n".join(lines)) if lines else None

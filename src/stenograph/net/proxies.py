@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from base64 import b64encode
 from collections.abc import Mapping
 from urllib.parse import unquote
 
@@ -38,6 +37,8 @@ class Proxy(Struct, frozen=True):
     @property
     def authorization(self) -> str:
         """The value of `proxy-authorization`."""
+        from base64 import b64encode  # most have no proxy
+
         return "Basic " + b64encode(f"{self.user}:{self.password}".encode()).decode() if self.user else ""
 
     @property

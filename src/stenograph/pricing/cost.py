@@ -7,13 +7,11 @@ from enum import StrEnum
 
 from msgspec import Struct, structs
 
-from stenograph.pricing.prices import Prices, Rate, Table, canonical_model, load_prices, table_of
+from stenograph.pricing.prices import Table, canonical_model, rate_of, table_of
 from stenograph.records import Usage
 
 _ZERO = Decimal(0)
 _MILLION = Decimal(1_000_000)
-# Beyond what JavaScript counts exactly.
-_GREATEST = 2**53
 
 
 class Basis(StrEnum):
@@ -56,11 +54,10 @@ def price_usage(usage: Usage, model: str, *, release: str | None = None) -> Cost
     own = _price_tokens(usage, model, table, place, fast=usage.speed == "fast")
     # An advisor's own place, speed and searches do not count, nor does the speed around it.
     advisors = [_price_tokens(item, name, table, place, fast=False) for item, name in _advisors(usage, table)]
-    searches = usage.server_tool_use
     return structs.replace(
         own,
         # Neither speed nor place changes the price of a search.
-        web_search=(_count(searches.web_search_requests) if searches else 0) * table.web_search,
+        web_search=usage.counts().web_searches * table.web_search,
         advisor=sum((cost.usd for cost in advisors), _ZERO),
         basis=Basis.UNKNOWN if any(cost.basis is Basis.UNKNOWN for cost in (own, *advisors)) else Basis.LIST,
     )
@@ -69,18 +66,16 @@ def price_usage(usage: Usage, model: str, *, release: str | None = None) -> Cost
 def _price_tokens(usage: Usage, model: str, table: Table, place: Decimal, *, fast: bool) -> Cost:
     row = canonical_model(model, table)
     prices = table.unknown if row is None else table.models[row]
-    given = _count(usage.input_tokens)
-    read = _count(usage.cache_read_input_tokens)
-    short, hour = _written(usage)
-    rate = _rate(prices, given + read + short + hour)
+    tokens = usage.counts()
+    rate = rate_of(prices, tokens.prompt)
     hour_price = rate.cache_write_1h if table.prices_hour_writes and rate.cache_write_1h is not None else rate.cache_write_5m
     factor = place * (prices.fast if fast else 1) / _MILLION
     return Cost(
-        input=given * rate.input * factor,
-        output=_count(usage.output_tokens) * rate.output * factor,
-        cache_read=read * rate.cache_read * factor,
-        cache_write_5m=short * rate.cache_write_5m * factor,
-        cache_write_1h=hour * hour_price * factor,
+        input=tokens.input * rate.input * factor,
+        output=tokens.output * rate.output * factor,
+        cache_read=tokens.cache_read * rate.cache_read * factor,
+        cache_write_5m=tokens.cache_write_5m * rate.cache_write_5m * factor,
+        cache_write_1h=tokens.cache_write_1h * hour_price * factor,
         web_search=_ZERO,
         advisor=_ZERO,
         basis=Basis.UNKNOWN if row is None else Basis.LIST,
@@ -89,31 +84,9 @@ def _price_tokens(usage: Usage, model: str, table: Table, place: Decimal, *, fas
     )
 
 
-def _rate(prices: Prices, prompt: int) -> Rate:
-    tier = prices.long_context
-    return load_prices().rates[tier.rate if tier and prompt > tier.above else prices.rate]
-
-
-def _written(usage: Usage) -> tuple[int, int]:
-    """Tokens written to the cache for five minutes and for an hour; all for five minutes without a split.
-
-    If total and split disagree, 2.1.325 believes the total, unless that is zero.
-    """
-    split = usage.cache_creation
-    hour = _count(split.ephemeral_1h_input_tokens) if split else 0
-    short = _count(split.ephemeral_5m_input_tokens) if split else 0
-    total = _count(usage.cache_creation_input_tokens) or short + hour
-    hour = min(hour, total)
-    return total - hour, hour
-
-
 def _advisors(usage: Usage, table: Table) -> list[tuple[Usage, str]]:
     """The advisor's items with their models; without a model they are free. Items of other types are already in the usage."""
     if not table.charges_advisor:
         return []
     items = [item for item in usage.iterations or () if isinstance(item, Usage) and item.type == "advisor_message"]
     return [(item, model) for item in items if isinstance(model := item.model, str)]
-
-
-def _count(value: object) -> int:
-    return value if isinstance(value, int) and 0 <= value <= _GREATEST else 0

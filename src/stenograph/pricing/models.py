@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
@@ -61,3 +62,17 @@ _UNKNOWN = ModelFacts(window=200_000, max_output=32_000, thinking=None, effort=N
 def model_facts(model: str) -> ModelFacts:
     """The same; of an unknown model what is safe to assume."""
     return known_facts(model) or _UNKNOWN
+
+
+def window_of_calls(calls: Iterable[tuple[str, int]]) -> int | None:
+    """Tokens that the model of the last call takes, as the newest client calls it; None for an unknown model.
+
+    `calls`: the model and the tokens sent, oldest first. Lines do not say which window was asked for, so the wide one is assumed
+    only where the model was once sent more than the usual one takes.
+    """
+    sent = [(model, tokens) for model, tokens in calls if tokens]
+    facts = known_facts(sent[-1][0]) if sent else None
+    if facts is None:
+        return None
+    largest = max(tokens for model, tokens in sent if known_facts(model) is facts)
+    return (facts.wide_window if largest > facts.window else None) or facts.window

@@ -96,6 +96,12 @@ def table_of(release: str | None = None) -> Table:
     return next((table for table in reversed(tables) if release_numbers(table.releases[0]) <= wanted), tables[0])
 
 
+def rate_of(prices: Prices, prompt: int) -> Rate:
+    """The rate for a prompt with this number of tokens."""
+    tier = prices.long_context
+    return load_prices().rates[tier.rate if tier and prompt > tier.above else prices.rate]
+
+
 # More of a version number; dates and the `-0` of `claude-opus-4-0` are not.
 _GOES_ON = re.compile(r"\d|-[1-9]\d?(?!\d)")
 

@@ -69,7 +69,7 @@ class SessionCost(Struct, frozen=True):
     responses: int
     # In order of appearance.
     unknown_models: tuple[str, ...]
-    # The client's last total (2.1.325 writes it, 2.1.200 does not).
+    # The client's last total (2.1.260 writes it, 2.1.240 does not).
     client_usd: Decimal | None = None
     # Known reasons for a gap that the records show.
     reasons: tuple[GapReason, ...] = ()
@@ -103,7 +103,10 @@ class _Tally:
         self._release = release
         # By message id.
         self._responses: dict[str, _Response] = {}
-        self._aborted: set[str] = set()
+        # By message id: those said to be aborted, those with a line that does not say why they stopped, and with one that does.
+        self._cut_off: set[str] = set()
+        self._unfinished: set[str] = set()
+        self._finished: set[str] = set()
         self._total: Decimal | None = None
         self._reasons: set[GapReason] = set()
         # Requests noted as sent, and those that a response answers.
@@ -140,7 +143,7 @@ class _Tally:
                 pass
 
     def result(self) -> SessionCost:
-        counted = [response for key, response in self._responses.items() if key not in self._aborted]
+        counted = [response for key, response in self._responses.items() if not self._is_aborted(key)]
         models: dict[str, Decimal] = {}
         for model, cost in counted:
             models[model] = models.get(model, Decimal(0)) + cost.usd
@@ -165,7 +168,7 @@ class _Tally:
         }
         for reason in reasons:
             if reason in keys:
-                costs = [self._responses[key].cost.usd for key in keys[reason] if key not in self._aborted]
+                costs = [self._responses[key].cost.usd for key in keys[reason] if not self._is_aborted(key)]
                 yield reason, -sum(costs, Decimal(0))
 
     def _add_answer(self, record: AssistantRecord) -> None:
@@ -183,9 +186,17 @@ class _Tally:
         release = _release_of(record)
         self._note_place(key, record, release)
         # Not by a user line's `interruptedMessageId`: it also names responses whose tools were interrupted, which are charged.
-        if (release >= _SAYS_WHY_IT_STOPPED and message.stop_reason is None) or is_aborted(record):
-            self._aborted.add(key)
+        if is_aborted(record):
+            self._cut_off.add(key)
+        if isinstance(message.stop_reason, str):
+            self._finished.add(key)
+        elif release >= _SAYS_WHY_IT_STOPPED:
+            self._unfinished.add(key)
         self._note_reasons(record, release)
+
+    def _is_aborted(self, key: str) -> bool:
+        # 2.1.114 wrote why a subagent's response stopped only on its last line.
+        return key in self._cut_off or (key in self._unfinished and key not in self._finished)
 
     def _note_place(self, key: str, record: AssistantRecord, release: tuple[int, ...]) -> None:
         if release and release < _WRITES_TOTALS:

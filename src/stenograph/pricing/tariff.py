@@ -13,15 +13,16 @@ from typing import Annotated
 
 from msgspec import Meta, Struct, structs
 
-from stenograph.config import read_typed
-from stenograph.pricing.prices import Prices, Rate, canonical_model, load_prices, table_of
+from stenograph.config import UnfitError, read_typed
+from stenograph.pricing.prices import Prices, canonical_model, rate_of, table_of
 from stenograph.records import TokenCounts
 
 PICO_PER_MICRO = 1_000_000
 _PICO_PER_USD = Decimal(10) ** 12
 _MILLION = Decimal(1_000_000)
 
-_Price = Annotated[float, Meta(ge=0, le=1_000_000, description="USD per million tokens")]
+#: USD per million tokens.
+_Price = Annotated[float, Meta(ge=0, le=1_000_000, description="a number, 0 or more, at most 1,000,000")]
 
 
 class OwnPrices(Struct, frozen=True, forbid_unknown_fields=True):
@@ -33,14 +34,19 @@ class OwnPrices(Struct, frozen=True, forbid_unknown_fields=True):
     cache_write_5m: _Price
     # None: as for five minutes.
     cache_write_1h: _Price | None = None
-    fast: Annotated[float, Meta(gt=0, le=1000, description="a factor greater than 0")] = 1.0
+    fast: Annotated[float, Meta(gt=0, le=1000, description="a number greater than 0, at most 1,000")] = 1.0
 
 
 class PricesFile(Struct, frozen=True, forbid_unknown_fields=True):
     """A file of prices that replace those of the table. `web_search` is USD per search."""
 
     models: dict[str, OwnPrices] = {}
-    web_search: Annotated[float, Meta(ge=0, le=1000, description="USD per search")] | None = None
+    web_search: Annotated[float, Meta(ge=0, le=1000, description="a number, 0 or more, at most 1,000")] | None = None
+
+    def __post_init__(self) -> None:
+        """Raises UnfitError: an empty name is part of every model's."""
+        if "" in self.models:
+            raise UnfitError('models.""', "must be the name of a model")
 
 
 class PerToken(Struct, frozen=True):
@@ -120,7 +126,7 @@ class Tariff:
         if row is None:
             return None
         found = self._table.models[row]
-        rate = _rate(found, prompt)
+        rate = rate_of(found, prompt)
         hourly = rate.cache_write_1h if rate.cache_write_1h is not None else rate.cache_write_5m
         factor = (self._table.us if is_us else Decimal(1)) * (found.fast if is_fast else Decimal(1))
         prices_of_row = (rate.input, rate.output, rate.cache_read, rate.cache_write_5m, hourly)
@@ -134,11 +140,6 @@ def read_prices_file(path: Path) -> PricesFile:
 
 def _spelled(model: str) -> str:
     return model.lower().replace(".", "-")
-
-
-def _rate(prices: Prices, prompt: int) -> Rate:
-    tier = prices.long_context
-    return load_prices().rates[tier.rate if tier and prompt > tier.above else prices.rate]
 
 
 def _per_token(usd_per_million: Decimal) -> int:

@@ -89,7 +89,7 @@ if TYPE_CHECKING:
         plain_message,
         strip,
     )
-    from stenograph.records.envelope import ChainedRecord, DamagedRecord, Record, SessionRecord, UnknownRecord
+    from stenograph.records.envelope import ChainedRecord, DamagedRecord, Record, SessionRecord, UnknownRecord, time_of
     from stenograph.records.json_text import begins_with_a_value, first_value, parse, parse_or_unset, to_text, without_halves
     from stenograph.records.line import TYPES, change, decode, encode
     from stenograph.records.markers import (
@@ -196,6 +196,7 @@ if TYPE_CHECKING:
         TurnDurationRecord,
     )
     from stenograph.records.times import moment, to_client_time
+    from stenograph.records.token_counts import TokenCounts
     from stenograph.records.tool_names import CHANGING_TOOLS
     from stenograph.records.tool_results import (
         AgentResult,
@@ -245,7 +246,7 @@ if TYPE_CHECKING:
         WriteResult,
         read_tool_result,
     )
-    from stenograph.records.usages import TokenCounts, UsageCounts, UsageLine, characters_written, last_total, usage_lines
+    from stenograph.records.usages import UsageCounts, UsageLine, characters_written, usage_lines
     from stenograph.records.write import Envelope, Json, Position, file_history_snapshot
 
 _MODULES = {
@@ -268,7 +269,7 @@ _MODULES = {
     ),
     "collecting": "gc_paused",
     "conversation": "AssistantRecord FlatAssistantRecord FlatUserRecord UserRecord message_id_of plain_message strip",
-    "envelope": "ChainedRecord DamagedRecord Record SessionRecord UnknownRecord",
+    "envelope": "ChainedRecord DamagedRecord Record SessionRecord UnknownRecord time_of",
     "json_text": "begins_with_a_value first_value parse parse_or_unset to_text without_halves",
     "line": "TYPES change decode encode",
     "markers": "CAVEATS INTERRUPTED INTERRUPTED_TOOL_USE INTERRUPTED_TURN NOTIFICATION OWN_FIELD SYNTHETIC WARM_UP ZERO_UUID",
@@ -297,6 +298,7 @@ _MODULES = {
         " PreservedSegment StopHookSummaryRecord SystemRecord TurnDurationRecord"
     ),
     "times": "moment to_client_time",
+    "token_counts": "TokenCounts",
     "tool_names": "CHANGING_TOOLS",
     "tool_results": (
         "AgentResult AskUserQuestionResult BashOutputResult BashResult CronCreateResult CronDeleteResult CronListResult"
@@ -306,7 +308,7 @@ _MODULES = {
         " TaskListResult TaskOutputResult TaskResult TaskStopResult TaskUpdateResult TeamResult TeammateResult TodoWriteResult"
         " ToolResult ToolSearchResult UnknownResult WebFetchResult WebSearchResult WorkflowResult WriteResult read_tool_result"
     ),
-    "usages": "TokenCounts UsageCounts UsageLine characters_written last_total usage_lines",
+    "usages": "UsageCounts UsageLine characters_written usage_lines",
     "write": "Envelope Json Position file_history_snapshot write",
 }
 
@@ -525,7 +527,6 @@ __all__ = [
     "first_value",
     "gc_paused",
     "is_aborted",
-    "last_total",
     "locate",
     "may_be_agent_progress",
     "may_be_custom_title",
@@ -549,6 +550,7 @@ __all__ = [
     "splice",
     "strip",
     "text_of",
+    "time_of",
     "to_client_time",
     "to_text",
     "usage_lines",

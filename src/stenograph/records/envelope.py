@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from msgspec import UNSET, UnsetType, field
 
 from stenograph.records.shape import Json, Opt, Shape
+from stenograph.records.times import moment
 
 
 class Record(Shape):
@@ -89,3 +92,8 @@ class DamagedRecord(Record):
     @property
     def kind(self) -> str:
         return "damaged"
+
+
+def time_of(record: Record) -> datetime | None:
+    """When a record was written; None if it has no valid timestamp, or none that counts."""
+    return moment(record.timestamp) if isinstance(record, ChainedRecord) else None

@@ -67,7 +67,7 @@ _decoding = _Decoding()
 def decode(line: bytes | memoryview, *, strict: bool = False) -> Record:
     """Decode a line to a record. Any bytes can be decoded.
 
-    With `strict`, a line that is not a JSON object or has an unknown kind raises.
+    With `strict`, raises DamagedLineError for a line that is not a JSON object, and UnknownKindError for an unknown kind.
     """
     try:
         record = _decoding.decode(line)

@@ -9,6 +9,7 @@ from stenograph.records.blocks import Content, read_parts
 from stenograph.records.json_text import REFUSALS
 from stenograph.records.readers import array_of
 from stenograph.records.shape import Json, Later, Opt, Parts, Shape, ShapeReader, later, once, read_later
+from stenograph.records.token_counts import TokenCounts, split_cache_writes, valid_count
 
 
 class CacheCreation(Shape):
@@ -24,7 +25,7 @@ class ServerToolUse(Shape):
 
 
 class Usage(Shape):
-    """Tokens of one API response. Every line of the response repeats it, or holds a growing part: the maximum counts."""
+    """Tokens of one API response. Every line of the response repeats it, or holds a growing part: that with the most counts."""
 
     # Neither read from the cache nor written to it.
     input_tokens: Opt[int] = UNSET
@@ -50,6 +51,19 @@ class Usage(Shape):
     @once
     def server_tool_use(self) -> Opt[ServerToolUse]:
         return read_later(self.server_tool_use_raw, _read_server_tool_use)
+
+    def counts(self) -> TokenCounts:
+        """What it counts for itself, without advisors in `iterations`. What is not a count is 0."""
+        split, searches = self.cache_creation, self.server_tool_use
+        short = valid_count(split.ephemeral_5m_input_tokens) if split else 0
+        hour = valid_count(split.ephemeral_1h_input_tokens) if split else 0
+        return TokenCounts(
+            valid_count(self.input_tokens),
+            valid_count(self.output_tokens),
+            valid_count(self.cache_read_input_tokens),
+            *split_cache_writes(valid_count(self.cache_creation_input_tokens), short, hour),
+            valid_count(searches.web_search_requests) if searches else 0,
+        )
 
     @once
     def iterations(self) -> Opt[tuple[Usage | Json, ...]]:

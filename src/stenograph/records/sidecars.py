@@ -252,6 +252,7 @@ _read_worktree = ShapeReader(WorktreeSession)
 #: The log of what was sent to the API, which 2.1.325 keeps beside the conversation.
 REQUEST_LOGS = (ApiRequestRecord, ApiRequestShapeRecord, ApiRequestBlobRecord)
 
+#: What else a new kind needs: docs/data-flow.md, "A record kind".
 SIDECARS: tuple[type[Record], ...] = (
     SummaryRecord,
     CustomTitleRecord,

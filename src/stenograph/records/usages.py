@@ -1,8 +1,8 @@
 """A named partial read: the lines that say what a response used, out of a lot of lines, without decoding any other.
 
 In: whole lines. Out: one `UsageLine` per line of a response that has token counts, with the few members that counting needs, and
-the client's own totals. As tolerant as the other readers: a line that msgspec refuses goes the slow way, and a count that is not
-one is 0.
+the client's own totals. As tolerant as the other readers: a line that msgspec refuses is read the slow way, without the members
+that are not as expected, and a count that is not one is 0.
 """
 
 from __future__ import annotations
@@ -11,46 +11,38 @@ from collections.abc import Iterator
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta, Raw, Struct
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
-from stenograph.records.json_text import REFUSALS, parse_or_unset
+from stenograph.records.json_text import REFUSALS, parse_or_unset, to_text, without_halves
 from stenograph.records.markers import SYNTHETIC
+from stenograph.records.token_counts import MOST_TOKENS, TokenCounts, split_cache_writes
 
-# More tokens than any response has, and few enough that the sum over any home fits into 64 bits of the smallest unit of money.
-_Count = Annotated[int, Meta(ge=0, le=10**9)] | None
+_Count = Annotated[int, Meta(ge=0, le=MOST_TOKENS)] | None
 # Longer than `"usage"`, so found sooner: every usage counts them.
 _HINT = b'"output_tokens"'
 _TOTAL = b'"cost-state"'
+# How the message of a line of what was sent begins: it has no usage, and most of a session's bytes. Looked for where that is
+# quicker than searching the whole line.
+_MESSAGE = b'"message":{'
+_SENT = b'"role":"user"'
+_LONG = 2_000
+_BEFORE_MESSAGE = 1_000
 _ADVISOR = b'"advisor_message"'
-
-
-class TokenCounts(Struct, frozen=True, gc=False):
-    """Tokens of one response at one price, as a client counts them."""
-
-    input: int
-    output: int
-    cache_read: int
-    cache_write_5m: int
-    cache_write_1h: int
-    web_searches: int = 0
-
-    @property
-    def prompt(self) -> int:
-        return self.input + self.cache_read + self.cache_write_5m + self.cache_write_1h
-
-    @property
-    def total(self) -> int:
-        return self.prompt + self.output
+_MOST_USD = 10**9
 
 
 class _Block(Struct, gc=False):
     type: str | None = None
     name: str | None = None
+    id: str | None = None
 
 
 class _Written(Struct, gc=False):
     ephemeral_5m_input_tokens: _Count = 0
     ephemeral_1h_input_tokens: _Count = 0
+
+
+_NOTHING_WRITTEN = _Written()
 
 
 class _Searches(Struct, gc=False):
@@ -72,26 +64,22 @@ class UsageCounts(Struct, gc=False):
     service_tier: str | None = None
     inference_geo: str | None = None
     speed: str | None = None
-    iterations: Raw = Raw(b"")
+    iterations: Raw | UnsetType = UNSET
 
     def tokens(self) -> TokenCounts:
-        """Without a split all cache writes are for five minutes. If total and split disagree, the total counts, unless 0."""
-        split = self.cache_creation
-        hour = (split.ephemeral_1h_input_tokens or 0) if split else 0
-        total = self.cache_creation_input_tokens or (((split.ephemeral_5m_input_tokens or 0) if split else 0) + hour)
-        hour = hour if hour < total else total
+        split = self.cache_creation or _NOTHING_WRITTEN
+        short, hour = split.ephemeral_5m_input_tokens or 0, split.ephemeral_1h_input_tokens or 0
         return TokenCounts(
             self.input_tokens or 0,
             self.output_tokens or 0,
             self.cache_read_input_tokens or 0,
-            total - hour,
-            hour,
+            *split_cache_writes(self.cache_creation_input_tokens or 0, short, hour),
             (self.server_tool_use.web_search_requests or 0) if self.server_tool_use else 0,
         )
 
     def advisors(self) -> list[tuple[str, TokenCounts]]:
         """An advisor's own tokens by its model: they are not in `tokens()`. Its searches are not charged."""
-        if _ADVISOR not in bytes(self.iterations):
+        if self.iterations is UNSET or _ADVISOR not in bytes(self.iterations):
             return []
         items = parse_or_unset(self.iterations)
         found = [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
@@ -111,7 +99,7 @@ class UsageMessage(Struct, gc=False):
 
 
 class UsageLine(Struct, gc=False):
-    """A line of a response, with the token counts that it repeats. Members are those of the line."""
+    """A line of a response, with the token counts that it repeats, or with the client's own total. Members are the line's."""
 
     type: str | None = None
     message: UsageMessage | None = None
@@ -125,7 +113,8 @@ class UsageLine(Struct, gc=False):
     isSidechain: bool | None = None
     isAbortedMidStream: bool | None = None
     attributionAgent: str | None = None
-    forkedFrom: Raw = Raw(b"")
+    forkedFrom: Raw | UnsetType = UNSET
+    totalCostUSD: Any = None
     #: Where the line begins and ends; not members of the line.
     start: int = -1
     stop: int = -1
@@ -133,12 +122,26 @@ class UsageLine(Struct, gc=False):
     @property
     def is_copy(self) -> bool:
         """Whether a fork copied it from another session."""
-        return bytes(self.forkedFrom) not in (b"", b"null")
+        return self.forkedFrom is not UNSET and bytes(self.forkedFrom) != b"null"
 
-    def tools(self) -> list[str]:
-        """The names of the tools that it calls."""
-        blocks = self.message.content if self.message and isinstance(self.message.content, list) else ()
-        return [block.name for block in blocks if block.name and block.type == "tool_use"]
+    @property
+    def client_total(self) -> float | None:
+        """The client's own total up to here, in USD."""
+        total = self.totalCostUSD
+        is_number = isinstance(total, int | float) and not isinstance(total, bool)
+        return float(total) if self.type == "cost-state" and is_number and 0 <= total < _MOST_USD else None
+
+    def tools(self, known: set[str] | None = None) -> list[str]:
+        """The names of the tools that it calls. An id in `known` is left out, and others are added to it: a resume may write
+        lines again."""
+        known = set() if known is None else known
+        content = self.message.content if self.message else None
+        found = []
+        for block in content if isinstance(content, list) else ():
+            if block.name and block.type == "tool_use" and (not block.id or block.id not in known):
+                known.add(block.id or "")
+                found.append(block.name)
+        return found
 
 
 class _AgentMessage(Struct, gc=False):
@@ -159,30 +162,48 @@ _decode = msgspec.json.Decoder(UsageLine).decode
 _decode_progress = msgspec.json.Decoder(_ProgressLine).decode
 
 
-def usage_lines(block: bytes, offset: int = 0) -> Iterator[UsageLine]:
-    """The lines of responses with token counts among whole lines, of which the first begins at `offset`."""
-    find, rfind = block.find, block.rfind
-    place = find(_HINT)
-    while place >= 0:
-        start = rfind(b"\n", 0, place) + 1
-        stop = find(b"\n", place)
-        stop = stop if stop >= 0 else len(block)
-        data = block[start:stop]
-        try:
-            line = _decode(data)
-        except REFUSALS:
-            line = _tidied(parse_or_unset(data))
-        if line.type == "progress":
-            _take_response(line, data)
-        message = line.message
-        if line.type == "assistant" and message is not None and message.usage is not None and message.model != SYNTHETIC:
-            line.start = offset + start
-            line.stop = offset + stop
-            yield line
-        place = find(_HINT, stop)
+def usage_lines(block: bytes | bytearray, offset: int = 0, end: int | None = None) -> Iterator[UsageLine]:
+    """Of whole lines up to `end`, the first of which begins at `offset`: those of responses with token counts, and those with the
+    client's own total."""
+    find = block.find
+    end = len(block) if end is None else end
+    start = 0
+    while start < end:
+        stop = find(b"\n", start, end)
+        stop = stop if stop >= 0 else end
+        if (stop - start < _LONG or not _was_sent(block, start)) and (
+            find(_HINT, start, stop) >= 0 or find(_TOTAL, start, stop) >= 0
+        ):
+            line = _read(block[start:stop])
+            message = line.message
+            has_usage = message is not None and message.usage is not None and message.model != SYNTHETIC
+            if (line.type == "assistant" and has_usage) or line.client_total is not None:
+                line.start = offset + start
+                line.stop = offset + stop
+                yield line
+        start = stop + 1
 
 
-def _take_response(line: UsageLine, data: bytes) -> None:
+def _was_sent(block: bytes | bytearray, start: int) -> bool:
+    """Whether a line certainly holds what was sent to the model, by its first bytes.
+
+    `message` is the line's own member: no other object has begun before it, and in a text its quotes would be escaped.
+    """
+    place = block.find(_MESSAGE, start, start + _BEFORE_MESSAGE)
+    return place >= 0 and block.startswith(_SENT, place + len(_MESSAGE)) and block.count(b"{", start, place) == 1
+
+
+def _read(data: bytes | bytearray) -> UsageLine:
+    try:
+        line = _decode(data)
+    except REFUSALS:
+        line = _tidied(parse_or_unset(bytes(data)))
+    if line.type == "progress":
+        _take_response(line, data)
+    return line
+
+
+def _take_response(line: UsageLine, data: bytes | bytearray) -> None:
     """Make of a progress line the line of the response that it repeats: a subagent's, whose own file may be gone."""
     try:
         progress = _decode_progress(data).data
@@ -195,21 +216,6 @@ def _take_response(line: UsageLine, data: bytes) -> None:
         line.timestamp = inner.timestamp or line.timestamp
         line.isSidechain = True
         line.forkedFrom = Raw(b"{}")
-
-
-def last_total(block: bytes) -> float | None:
-    """The client's own total, in USD, by the last of some whole lines to name one."""
-    place = block.rfind(_TOTAL)
-    while place >= 0:
-        start = block.rfind(b"\n", 0, place) + 1
-        stop = block.find(b"\n", place)
-        line = parse_or_unset(block[start : stop if stop >= 0 else len(block)])
-        if isinstance(line, dict) and line.get("type") == "cost-state":
-            total = line.get("totalCostUSD")
-            if isinstance(total, int | float) and not isinstance(total, bool) and 0 <= total < 10**9:
-                return float(total)
-        place = block.rfind(_TOTAL, 0, start)
-    return None
 
 
 class _SaidBlock(Struct, gc=False):
@@ -230,7 +236,7 @@ class _Said(Struct, gc=False):
 _read_said = msgspec.json.Decoder(_Said).decode
 
 
-def characters_written(line: bytes, known: set[int] | None = None) -> int:
+def characters_written(line: bytes | bytearray, known: set[int] | None = None) -> int:
     """How much text, thinking and tool input a line of a response holds, in characters; 0 for a line that is not as expected.
 
     A block in `known` counts nothing, and others are added to it: 1.0 wrote a history again into the same file.
@@ -254,11 +260,13 @@ def characters_written(line: bytes, known: set[int] | None = None) -> int:
 
 def _tidied(value: Any) -> UsageLine:
     """A line that is not as expected, with what is unexpected left out."""
-    if not isinstance(value, dict) or not isinstance(value.get("message"), dict):
+    if not isinstance(value, dict):
         return UsageLine()
-    message = value["message"]
-    usage, content = message.get("usage"), message.get("content")
     line: UsageLine = _as(UsageLine, {**value, "message": None})
+    message = value.get("message")
+    if not isinstance(message, dict):
+        return line
+    usage, content = message.get("usage"), message.get("content")
     line.message = _as(UsageMessage, {**message, "usage": None, "content": None})
     if isinstance(content, list):
         line.message.content = [_as(_Block, block) for block in content if isinstance(block, dict)]
@@ -273,13 +281,12 @@ def _as(shape: type[Any], members: dict[str, Any]) -> Any:
     inner = {"cache_creation": _Written, "server_tool_use": _Searches, "output_tokens_details": _Details}
     for field in msgspec.structs.fields(shape):
         value = members.get(field.name)
+        value = without_halves(value) if isinstance(value, str) else value  # what is stored has to be UTF-8
         if field.name in inner and isinstance(value, dict):
             setattr(found, field.name, _as(inner[field.name], value))
-        elif field.type is Raw:
-            setattr(found, field.name, Raw(msgspec.json.encode(value)))
         elif value is not None and field.name not in inner:
             try:
-                setattr(found, field.name, msgspec.convert(value, field.type))
-            except (msgspec.ValidationError, OverflowError):
+                setattr(found, field.name, Raw(to_text(value)) if field.default is UNSET else msgspec.convert(value, field.type))
+            except (msgspec.ValidationError, OverflowError, RecursionError):
                 continue
     return found

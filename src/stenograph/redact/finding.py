@@ -63,12 +63,16 @@ _UNSEEN_RANGES = (
 _UNSEEN = f"[{''.join(f'{chr(first)}-{chr(last)}' for first, last in _UNSEEN_RANGES)}]"
 # What a terminal takes for orders: colours and cursors, titles and links, and the rest.
 _ORDER = r"(?s:\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?)"
+# What Markdown shows without its backslash, within a word. Quotes are left: in JSON and code they end values.
+_ESCAPE = r"\\(?=[!#-&(-/:-@\[\]^_{-~])"
+_ESCAPED_WORD = rf"[A-Za-z0-9_-]{_ESCAPE}"
 
 
 def find_secrets(text: str, name: str = "") -> list[Secret]:
     """Every secret, in order; those that overlap are one. With a name also the one that only the name gives away.
 
-    Also one that a program has colored in the middle, as grep does with what it found, or that holds unseen characters.
+    Also one that a program has colored in the middle, as grep does with what it found, or that holds unseen characters, or
+    backslashes that Markdown does not show.
     """
     return [Secret(start, end, _NAMES[number]) for start, end, number in _spans(text, name)]
 
@@ -100,13 +104,17 @@ def _spans(text: str, name: str) -> list[tuple[int, int, int]]:
 
 
 def _is_hiding(text: str) -> bool:
-    """Whether there is anything in a text that a reader does not see."""
-    return "\x1b" in text or (not text.isascii() and compiled(_UNSEEN).search(text) is not None)
+    """Whether there is anything in a text that a reader may not see."""
+    return (
+        "\x1b" in text
+        or ("\\" in text and compiled(_ESCAPED_WORD).search(text) is not None)
+        or (not text.isascii() and compiled(_UNSEEN).search(text) is not None)
+    )
 
 
 def _find_hidden(text: str) -> list[_Found]:
-    """What is a secret without what a terminal takes for orders and without unseen characters."""
-    orders = compiled(f"{_ORDER}|{_UNSEEN}")
+    """What is a secret without what a terminal takes for orders, without unseen characters and without escapes of Markdown."""
+    orders = compiled(f"{_ORDER}|{_UNSEEN}|{_ESCAPE}")
     bare = orders.sub("", text)
     found = _find(bare, _prefilter().hits(bare))
     if not found:

@@ -1,9 +1,23 @@
 """Client releases: what changed in which one, and how to compare them. Nothing else names a release."""
 
-from stenograph.releases.names import KINDS
-from stenograph.releases.numbers import NEWEST, OLD, PROVED, newest_rules_note, release_numbers, rules_note
-from stenograph.releases.table import TABLE, ReleaseBehavior, Since, first_with, stages, value_of
-from stenograph.releases.words import own_kinds, phrases_of
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stenograph._exports import lazy_exports
+
+if TYPE_CHECKING:
+    from stenograph.releases.names import KINDS
+    from stenograph.releases.numbers import NEWEST, OLD, PROVED, newest_rules_note, release_numbers, rules_note
+    from stenograph.releases.table import TABLE, ReleaseBehavior, Since, first_with, stages, value_of
+    from stenograph.releases.words import own_kinds, phrases_of
+
+_MODULES = {
+    "names": "KINDS",
+    "numbers": "NEWEST OLD PROVED newest_rules_note release_numbers rules_note",
+    "table": "TABLE ReleaseBehavior Since first_with stages value_of",
+    "words": "own_kinds phrases_of",
+}
 
 __all__ = [
     "KINDS",
@@ -22,3 +36,5 @@ __all__ = [
     "stages",
     "value_of",
 ]
+
+__getattr__, __dir__ = lazy_exports(__name__, _MODULES, __all__)

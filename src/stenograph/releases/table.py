@@ -5,6 +5,9 @@ and in which releases it changed. Between two releases that were asked, the olde
 docs/resume-contract.md; `case` is a hand-made session of tests/messages/hard_cases.py that tells a release from the one published
 before it (what both sent is in tests/fixtures/golden-messages/boundaries.json). Without a case nothing was asked of the releases
 between: the release is the first that was seen to do so.
+
+A row of `_MESSAGES` needs a field of the same name in `messages/habits.py`. For the rest see docs/data-flow.md, "A behavior
+change in a release".
 """
 
 from __future__ import annotations
@@ -77,7 +80,8 @@ _RECORDED = (
         "recordings; 2.1.45: never",
         Since("2.1.112"),
     ),
-    _row("writes_totals", "the client's own total of what a session cost", "recordings; 2.1.200: none yet", Since("2.1.201")),
+    # 2.1.260 writes it in a terminal only, 2.1.280 in print mode too.
+    _row("writes_totals", "the client's own total of what a session cost", "recordings; 2.1.240: none yet", Since("2.1.260")),
 )
 
 #: How a release finds its way through the lines.

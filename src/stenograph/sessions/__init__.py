@@ -25,7 +25,7 @@ from stenograph.sessions.find import (
 from stenograph.sessions.glance import Glance, as_unreadable, glance
 from stenograph.sessions.labels import rename, tag
 from stenograph.sessions.resolve import gather, resolve, session_at, titles_of
-from stenograph.sessions.status import files_being_written, status
+from stenograph.sessions.status import files_being_written, identity_of, status
 from stenograph.sessions.titles import ListTitles, list_title, title, title_of, titled_by
 
 if TYPE_CHECKING:
@@ -91,6 +91,7 @@ __all__ = [
     "find_sessions",
     "gather",
     "glance",
+    "identity_of",
     "is_being_written",
     "is_live",
     "last_record",

@@ -33,7 +33,7 @@ from stenograph.family import ProjectListing, SessionFile, is_session_id, list_h
 from stenograph.inputs import Status
 from stenograph.records import moment
 from stenograph.sessions.glance import STEPS_WANTED, Glance, as_unreadable, glance, unreadable
-from stenograph.sessions.status import files_being_written, status
+from stenograph.sessions.status import files_being_written, identity_of, status
 from stenograph.sessions.titles import ListTitles
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class SessionInfo(msgspec.Struct, frozen=True):
     path: Path
     #: The directory it began in; None if no line says. The name of the project directory cannot be decoded.
     cwd: str | None
-    #: See `list_title`.
+    #: A title or summary from a user or client; otherwise the first meaningful prompt.
     title: str | None
     first_prompt: str | None
     custom_title: str | None
@@ -85,7 +85,8 @@ class SessionInfo(msgspec.Struct, frozen=True):
     slug: str | None
     summary: str | None
     pull_requests: tuple[str, ...]
-    #: Why lists hide it by default, as a key of `HIDDEN`; None if they show it.
+    #: Why lists hide it by default: `empty`, `name` (not a UUID), `warm-up`, `sidechain`, `print`, `sdk`, `short` or
+    #: `unanswered`; None if they show it.
     hidden: str | None
     #: Of the current branch; None if they were not counted.
     turns: int | None = None
@@ -147,7 +148,7 @@ class Listing(msgspec.Struct, frozen=True):
 
     #: Newest first, by the last record, unless another order was asked for.
     sessions: list[SessionInfo]
-    #: How many were left out, by reason: keys of `HIDDEN`.
+    #: How many were left out, by reason: see `SessionInfo.hidden`.
     hidden: dict[str, int]
     #: Sessions of print mode and the SDK that were left out, by project, newest first.
     groups: list[SessionGroup]
@@ -219,7 +220,7 @@ def each_once(files: Sequence[SessionFile]) -> list[SessionFile]:
             continue  # one file has one size and one time under all its names, so mostly nothing needs to be looked at
         kept: set[tuple[int, int]] = set()
         for file in sorted(group, key=lambda file: (os.path.realpath(file.path) != str(file.path), file.path)):
-            identity = _identity(file.path)
+            identity = identity_of(file.path)
             if identity in kept:
                 others.add(file.path)
             elif identity is not None:
@@ -352,11 +353,12 @@ def list_sessions(
     """List the sessions of the given homes, by default those of the environment.
 
     `everything` includes sessions that are hidden by default. `project` selects one directory, and `where` the sessions
-    for which it returns True. `sort` is a key of `SORTS`. `turns` counts the turns of the listed sessions, for at most half a
-    second. With a `cache`, only files that changed since its last use are read. `also` adds sessions from elsewhere.
+    for which it returns True. `sort` is `last`, `started`, `size`, `turns`, `title` or `project`. `turns` counts the turns of the
+    listed sessions, for at most half a second. With a `cache`, only files that changed since its last use are read. `also` adds
+    sessions from elsewhere.
 
-    `limit` is the maximum number of sessions. The others are still counted, except in lists of more than `MANY_FILES` files that
-    are sorted by `last`: there, reading stops once no remaining file can have a newer record.
+    `limit` is the maximum number of sessions. Sessions beyond it are still counted. With more than 2,000 files and `sort="last"`,
+    they are not: reading stops as soon as no unread file can belong in the list.
     """
     now = time.time() if now is None else now
     homes = as_homes(homes)
@@ -557,7 +559,7 @@ def describe(
 def _described(
     file: SessionFile, seen: Glance, named: str | None, now: float, active_seconds: float, written: set[tuple[int, int]]
 ) -> SessionInfo:
-    state = status(seen, now=now, active_seconds=active_seconds, written=bool(written) and _identity(file.path) in written)
+    state = status(seen, now=now, active_seconds=active_seconds, written=bool(written) and identity_of(file.path) in written)
     return SessionInfo(
         id=file.session_id,
         path=file.path,
@@ -615,14 +617,6 @@ def in_project(files: Iterable[SessionFile], homes: Iterable[Path], project: str
 def _began_in(info: SessionInfo, project: str) -> bool:
     """False where the folder's name is shared (`a.b`, `a_b`) and the session is the other's."""
     return info.cwd is None or info.cwd == project or project_folder_name(info.cwd) != project_folder_name(project)
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        found = os.stat(path)  # noqa: PTH116
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
 
 
 def _microseconds(moment: datetime) -> int:

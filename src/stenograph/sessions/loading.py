@@ -9,7 +9,7 @@ import msgspec
 
 from stenograph.disk import Finding
 from stenograph.errors import DiskError
-from stenograph.family import AgentFile, is_session_id, read_family, read_metas
+from stenograph.family import AgentFile, Family, is_session_id, read_family, read_metas
 from stenograph.graph import Graph, build_graph
 from stenograph.messages import Resume, read_for_resume, resume_messages
 from stenograph.records import ChainedRecord, Located, gc_paused, read_grown_records
@@ -24,16 +24,19 @@ from stenograph.turns import Session, Turn, TurnReader, build_session
 def load(reference: str | Path = LAST, homes: Sequence[Path] | None = None) -> Session:
     """Load a whole session by reference: an id, a unique prefix, a title, a path, or `last`.
 
-    `homes` defaults to those of the environment: `$CLAUDE_CONFIG_DIR`, or else `~/.claude`.
+    `homes` defaults to those of the environment: `$CLAUDE_CONFIG_DIR`, or else `~/.claude` and `~/.config/claude`.
 
     Raises SessionNotFoundError, AmbiguousSessionError, UnreadableError.
     """
     return load_file(reference if isinstance(reference, Path) else _find(reference, homes))
 
 
-def load_file(path: Path, before: Session | None = None) -> Session:
-    """The whole session of a file, with its subagents. Lines that it had `before` are not read again."""
-    family = read_family(path)
+def load_file(path: Path, before: Session | None = None, family: Family | None = None) -> Session:
+    """The whole session of a file, with its subagents, or only with those of a `family`.
+
+    Lines that it had `before` are not read again.
+    """
+    family = read_family(path) if family is None else family
     known = {} if before is None else {file.path: before.graph.nodes[file.first : file.last] for file in before.graph.files}
     with gc_paused():
         unread: list[Finding] = []

@@ -27,8 +27,16 @@ from msgspec import Struct
 
 from stenograph.disk import Finding, projects_folder
 from stenograph.errors import AmbiguousSessionError, DiskError, SessionNotFoundError, UnreadableError, in_quotes
-from stenograph.family import LINES_SUFFIX, SessionFile, is_agent_file, is_session_id, read_family
-from stenograph.sessions.find import as_homes, each_once, find_sessions, in_project, moment_of, newest_record_first
+from stenograph.family import (
+    LINES_SUFFIX,
+    SessionFile,
+    is_agent_file,
+    is_session_id,
+    list_session_folder,
+    named_owner,
+    read_family,
+)
+from stenograph.sessions.find import as_homes, each_once, find_projects, find_sessions, in_project, moment_of, newest_record_first
 from stenograph.sessions.glance import glance, unreadable
 from stenograph.sessions.titles import ListTitles
 
@@ -92,6 +100,13 @@ def find_match(
                 f" ({', '.join(file.session_id[:_NAMED_BY] for file in found[:_MATCHES_NAMED])})",
                 reference=reference,
             )
+        if gone := _gone(reference, homes):
+            raise SessionNotFoundError(
+                f"the file of session {gone} is gone",
+                why="only files of its subagents are left, and `steno usage` still counts them",
+                hint="steno usage --by session",
+                reference=reference,
+            )
         unseen = f"{unread[0].detail}{f', and {len(unread) - 1} more' if len(unread) > 1 else ''}" if unread else ""
         raise SessionNotFoundError(
             f"no session matches {in_quotes(reference)}",
@@ -99,6 +114,8 @@ def find_match(
             hint="steno ls --all",
             reference=reference,
         )
+    if len(found) > 1:
+        found = list(filter(_has_records, found)) or found
     if len(found) > 1:
         raise _ambiguous(reference, found)
     return Match(found[0], how)
@@ -125,6 +142,35 @@ def session_at(path: Path) -> SessionFile:
         raise SessionNotFoundError(f"{path} is not a session file", reference=name)
     stem = path.name.removesuffix(LINES_SUFFIX)
     return SessionFile(stem, path, status.st_size, status.st_mtime_ns, is_session_id(stem))
+
+
+def _gone(reference: str, homes: Sequence[Path]) -> str | None:
+    """The session that an id or its beginning names, where only subagents have files left."""
+    if not _LOOKS_LIKE_ID.fullmatch(reference):
+        return None
+    listings, _ = find_projects(homes)
+    wanted = reference.casefold()
+    found = {
+        name
+        for listing in listings
+        for name in listing.session_folders
+        if name.startswith(wanted) and is_session_id(name) and _has_agents(listing.folder / name)
+    }
+    owners = (named_owner(agent.path) for listing in listings for agent in listing.loose_agents)
+    found |= {name for name in owners if name and name.startswith(wanted)}
+    return found.pop() if len(found) == 1 else None
+
+
+def _has_agents(folder: Path) -> bool:
+    return bool(list(list_session_folder(str(folder), []).agent_entries()))
+
+
+def _has_records(file: SessionFile) -> bool:
+    """Whether it may be a session: a file that can't be read may be one."""
+    try:
+        return not file.size or bool(glance(file.path).records)
+    except DiskError:
+        return True
 
 
 def titles_of(files: Sequence[SessionFile], unread: list[Finding] | None = None) -> list[tuple[SessionFile, str]]:

@@ -52,11 +52,17 @@ def is_live(glance: Glance, active_seconds: float = ACTIVE_SECONDS) -> bool:
 
 def is_being_written(path: Path) -> bool:
     """Whether a live process other than this one holds the file open for writing; False where nobody can tell."""
+    identity = identity_of(path)
+    return identity is not None and identity in files_being_written()
+
+
+def identity_of(path: Path) -> tuple[int, int] | None:
+    """Device and inode of a file, the same under all its names; None if there is no such file."""
     try:
         found = os.stat(path)  # noqa: PTH116
     except OSError:
-        return False
-    return (found.st_dev, found.st_ino) in files_being_written()
+        return None
+    return found.st_dev, found.st_ino
 
 
 def files_being_written() -> set[tuple[int, int]]:

@@ -21,7 +21,7 @@ from stenograph.surgery.edits import (
     TruncateResults,
     refuse_idle_selectors,
 )
-from stenograph.surgery.plan import EditEffect, Plan, make_plan
+from stenograph.surgery.plan import EditEffect, Plan, is_saved_by_portability, make_plan
 from stenograph.surgery.preview import Preview, preview
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ __all__ = [
     "apply",
     "apply_clone",
     "attempt",
+    "is_saved_by_portability",
     "make_plan",
     "of_newest",
     "plan_clone",

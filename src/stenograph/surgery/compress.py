@@ -17,7 +17,7 @@ from stenograph.surgery.digest import digest
 from stenograph.surgery.edits import Compress
 from stenograph.surgery.reach import is_condensed
 from stenograph.surgery.working import WorkingFile
-from stenograph.turns import Tokens, Turn
+from stenograph.turns import Turn
 
 
 def compress(working: WorkingFile, edit: Compress) -> Counter[str]:
@@ -89,5 +89,4 @@ def _put_in(working: WorkingFile, first_kept: int, text: str) -> None:
 def _tokens_before(working: WorkingFile, node: int) -> int:
     """The tokens of the last prompt that was sent before a node, as the endpoint counted them."""
     calls = [call for turn in working.session.turns if turn.node < node for call in turn.calls]
-    tokens = calls[-1].tokens if calls else Tokens()
-    return tokens.input + tokens.cache_read + tokens.cache_write
+    return calls[-1].tokens.prompt if calls else 0

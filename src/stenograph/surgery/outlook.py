@@ -1,4 +1,4 @@
-"""What a plan means for the bill: tokens that every later turn saves, and what it costs once to fill the prompt cache again.
+"""What a plan means for the bill: tokens that every later call saves, and what it costs once to fill the prompt cache again.
 
 The context of the last call is what the API counted, system prompt, tools and thinking included. Of what an edit takes of it,
 tool results are measured by how much the prompt grew when they came; the rest is estimated from characters, at the rate that this
@@ -43,15 +43,20 @@ class Outlook(Struct, frozen=True):
     tokens_after: int
     #: From the first changed message on.
     tokens_to_cache: int
-    #: USD, with the prompt read from the cache: what it costs each later turn as it is, and what the edit saves of that.
-    cost_a_turn: Decimal
-    saved_a_turn: Decimal
+    #: USD, with the prompt read from the cache: what it costs each later call as it is, and what the edit saves of that.
+    cost_a_call: Decimal
+    saved_a_call: Decimal
     cache_cost: Decimal
     is_listed: bool
     #: Whether the figures rest on the usage of the last call; otherwise on characters alone.
     is_measured: bool
     #: Whether the prompt cache has expired since the last call: the next one fills it anyway, edited or not.
     is_cache_expired: bool = False
+
+    @property
+    def cost_once(self) -> Decimal:
+        """USD that the edit itself costs: nothing where the next call would fill the cache anyway."""
+        return Decimal(0) if self.is_cache_expired else self.cache_cost
 
 
 def look_ahead(outcomes: Sequence[ReleaseOutcome], working: WorkingFile, now: datetime | None = None) -> Outlook:
@@ -63,11 +68,11 @@ def look_ahead(outcomes: Sequence[ReleaseOutcome], working: WorkingFile, now: da
     was, will_be = _Sizes(outcome.before, rates, coming_back), _Sizes(outcome.after, rates, coming_back)
     fixed = _fixed_part(working, calls)
     # A compaction after it made a new context, which nobody counted.
-    last = next((call for call in reversed(calls) if _context(call) and call.nodes[-1] > working.last_compaction), None)
+    last = next((call for call in reversed(calls) if call.tokens.prompt and call.nodes[-1] > working.last_compaction), None)
     if last is None:
         rate, before = TYPICAL_RATE, fixed + was.at(TYPICAL_RATE)
     else:
-        before = _context(last) + last.tokens.output
+        before = last.tokens.prompt + last.tokens.output
         rate = min(max((before - fixed - was.measured) / was.other, _RATES[0]), _RATES[1]) if was.other else TYPICAL_RATE
     after = max(0, before - was.at(rate) + will_be.at(rate))
     same = 0
@@ -85,8 +90,8 @@ def look_ahead(outcomes: Sequence[ReleaseOutcome], working: WorkingFile, now: da
         tokens_before=before,
         tokens_after=after,
         tokens_to_cache=to_cache,
-        cost_a_turn=whole.usd,
-        saved_a_turn=read.usd,
+        cost_a_call=whole.usd,
+        saved_a_call=read.usd,
         cache_cost=write.usd,
         is_listed=read.basis is Basis.LIST,
         is_measured=last is not None,
@@ -159,13 +164,9 @@ def _is_expired(calls: list[ApiCall], now: datetime) -> bool:
     return ended is not None and now - ended >= lifetime
 
 
-def _context(call: ApiCall) -> int:
-    return call.tokens.input + call.tokens.cache_read + call.tokens.cache_write
-
-
 def _fixed_part(working: WorkingFile, calls: list[ApiCall]) -> int:
     """What is sent beside the conversation (system prompt, tools, memory): the first call's context without its prompt."""
-    first = next((_context(call) for call in calls if _context(call)), 0)
+    first = next((call.tokens.prompt for call in calls if call.tokens.prompt), 0)
     turns = working.session.turns
     return max(0, first - _estimate(turns[0].prompt) - prompt_images(turns[0]) * TOKENS_AN_IMAGE) if turns else 0
 

@@ -126,6 +126,28 @@ def _is_easier_portable(path: Path, edits: Sequence[AnyEdit]) -> bool:
     return not (portable.problems or portable.is_empty)
 
 
+def is_saved_by_portability(path: Path) -> bool:
+    """Whether some release loses fewer messages or tool calls of a session once it is portable, and none loses more.
+
+    Raises UnreadableError.
+    """
+    try:
+        plan = make_plan(path, [MakePortable()])
+    except UsageError:  # a subagent's file
+        return False
+    if plan.problems or plan.is_empty:
+        return False
+    fewer = [
+        count
+        for change in plan.losses
+        for count in (
+            change.before.total.messages - change.after.total.messages,
+            change.before.total.tool_calls - change.after.total.tool_calls,
+        )
+    ]
+    return min(fewer) >= 0 and max(fewer) > 0
+
+
 def _do(working: WorkingFile, edit: AnyEdit, *, prune: bool) -> EditEffect:
     narrowed, note = narrow(working, edit, prune=prune)
     deleted = len(working.deleted)

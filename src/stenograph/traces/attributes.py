@@ -199,7 +199,6 @@ def _output(answer: str, thinking: str, asked_tools: list[tuple[str, str, str]])
 
 
 def _usage(tokens: Tokens) -> Attributes:
-    prompt = tokens.input + tokens.cache_read + tokens.cache_write
     details = {
         "input": tokens.input,
         "output": tokens.output,
@@ -210,13 +209,13 @@ def _usage(tokens: Tokens) -> Attributes:
     }
     return {
         "langfuse.observation.usage_details": _json({name: count for name, count in details.items() if count or name == "total"}),
-        "gen_ai.usage.input_tokens": prompt,
+        "gen_ai.usage.input_tokens": tokens.prompt,
         "gen_ai.usage.output_tokens": tokens.output,
         "gen_ai.usage.cache_read.input_tokens": tokens.cache_read,
         # Renamed once; receivers read either.
         "gen_ai.usage.cache_creation.input_tokens": tokens.cache_write,
         "gen_ai.usage.cache_write.input_tokens": tokens.cache_write,
-        "llm.token_count.prompt": prompt,
+        "llm.token_count.prompt": tokens.prompt,
         "llm.token_count.completion": tokens.output,
         "llm.token_count.total": tokens.total,
         "llm.token_count.prompt_details.cache_read": tokens.cache_read,
@@ -224,7 +223,7 @@ def _usage(tokens: Tokens) -> Attributes:
         # The only way to report one-hour cache writes to MLflow.
         "mlflow.chat.tokenUsage": _json(
             {
-                "input_tokens": prompt,
+                "input_tokens": tokens.prompt,
                 "output_tokens": tokens.output,
                 "total_tokens": tokens.total,
                 "cache_read_input_tokens": tokens.cache_read,

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from stenograph.config import SpanLayout, TraceConfig
 from stenograph.pricing import Cost, price_usage
-from stenograph.records import AssistantRecord, ChainedRecord, Usage, moment
+from stenograph.records import AssistantRecord, ChainedRecord, Record, Usage, time_of
 from stenograph.traces import attributes as words
 from stenograph.traces.attributes import Response, TraceFacts
 from stenograph.traces.spans import Attributes, Span, SpanEvent, SpanKind, SpanStatus, span_id_of, trace_id_of
@@ -337,23 +337,19 @@ def _first_moment(turn: Turn) -> datetime | None:
     if started := turn.started:
         return started
     records = turn.context.graph.records
-    return next((at for node in turn.nodes if (at := _datetime_of(records[node]))), None)
+    return next((at for node in turn.nodes if (at := time_of(records[node]))), None)
 
 
 def _last_moment(turn: Turn) -> datetime | None:
     """Without what the client makes up when it resumes, days later."""
     records = turn.context.graph.records
     said = (records[node] for node in said_in(turn.context, turn.nodes))
-    times = (_datetime_of(record) for record in said if not (isinstance(record, AssistantRecord) and is_synthetic(record)))
+    times = (time_of(record) for record in said if not (isinstance(record, AssistantRecord) and is_synthetic(record)))
     return max((at for at in times if at), default=None)
 
 
-def _datetime_of(record: object) -> datetime | None:
-    return moment(record.timestamp) if isinstance(record, ChainedRecord) else None
-
-
-def _moment_of(record: object) -> int:
-    return _nanoseconds(_datetime_of(record))
+def _moment_of(record: Record) -> int:
+    return _nanoseconds(time_of(record))
 
 
 def _nanoseconds(at: datetime | None) -> int:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from stenograph.turns.reader import Place, ReadTurn, TurnPlace, TurnReader
     from stenograph.turns.rounds import THRESHOLD_MINUTES, RoundType, round_type, round_types
     from stenograph.turns.steps import Step
-    from stenograph.turns.values import moment_of, tokens_of
+    from stenograph.turns.values import moment_of
 
 _MODULES = {
     "agent_files": "AgentFiles ReadFailure",
@@ -29,7 +29,7 @@ _MODULES = {
     "reader": "Place ReadTurn TurnPlace TurnReader",
     "rounds": "THRESHOLD_MINUTES RoundType round_type round_types",
     "steps": "Step",
-    "values": "moment_of tokens_of",
+    "values": "moment_of",
 }
 
 __all__ = [
@@ -68,7 +68,6 @@ __all__ = [
     "said_in",
     "spilled_name",
     "steps",
-    "tokens_of",
     "tokens_of_all",
 ]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
 from typing import Any
 
 from stenograph.disk import Finding
@@ -28,8 +27,8 @@ from stenograph.records import (
     ToolUseBlock,
     TurnDurationRecord,
     UserRecord,
-    moment,
     text_of,
+    time_of,
 )
 from stenograph.turns.context import Context
 from stenograph.turns.values import ApiCall, CallPart, Compaction, Event, Interjection, ToolCall
@@ -82,9 +81,13 @@ def _call(context: Context, own: set[int], message_id: str, nodes: list[int]) ->
 
 def _tool_call(context: Context, own: set[int], node: int, use: ToolUseBlock) -> ToolCall:
     answers = context.results.get(use.id) if isinstance(use.id, str) else None
-    # A history written twice holds every result twice: take the one in the same turn.
-    found = next((answer for answer in answers if answer[0] in own), None) if answers else None
-    if answers and found is None:
+    if not answers:
+        return ToolCall(use, node, context)
+    found = answers[0] if answers[0][0] in own else None
+    if found is None:
+        # A history written twice holds every result twice: take the one in the same turn.
+        found = next((answer for answer in answers if answer[0] in own), None)
+    if found is None:
         # An agent's file may hold a fork of the conversation, with results that the session never got (2.1.29).
         file = context.graph.file_of(node)
         found = next((answer for answer in answers if file.first <= answer[0] < file.last), None)
@@ -191,13 +194,13 @@ def events_of(context: Context, nodes: Iterable[int], opening: int = NOWHERE) ->
         record = context.graph.records[node]
         if node in context.changes:
             kind, what = context.changes[node]
-            yield Event(kind, node, what, _at(record))
+            yield Event(kind, node, what, time_of(record))
         if node == opening:
             continue
         found = _input_event(context, node) if node in context.inputs else _record_event(record)
         if found is not None:
             kind, what = found
-            yield Event(kind, node, what, _at(record))
+            yield Event(kind, node, what, time_of(record))
 
 
 def _input_event(context: Context, node: int) -> tuple[str, str] | None:
@@ -227,10 +230,6 @@ def _record_event(record: Record) -> tuple[str, str] | None:
             what = record.attachment if isinstance(record, AttachmentRecord) else record.data
             return "hook", str(getattr(what, "hookName", "") or "")
     return None
-
-
-def _at(record: Record) -> datetime | None:
-    return moment(record.timestamp) if isinstance(record, ChainedRecord) else None
 
 
 def unpaired(context: Context) -> Iterator[Finding]:

@@ -34,13 +34,13 @@ class Turn(Struct, frozen=True, dict=True):
     # Its position in its chain, from 1; the same in every file that the chain was copied to.
     number: int
     opening: Input
-    # The node that opened it, or the first one that was split off.
+    # The node that opened it. For a turn split off from another one: its own first node.
     node: int
     nodes: tuple[int, ...]
     context: Context
-    # The node of the turn before on its chain.
+    # The node of the previous turn on its chain; -1 for the first.
     previous: int = -1
-    # The node of the turn that it was split from, with the same opening.
+    # For the abandoned part of another turn, with the same opening: that turn's node; otherwise -1.
     parted_from: int = -1
     # The conversation continued after its last line, so a missing answer will never come.
     is_left: bool = False
@@ -126,7 +126,8 @@ class Turn(Struct, frozen=True, dict=True):
 
     @property
     def ended(self) -> datetime | None:
-        """The latest time in its conversation. The clock can step back, and local commands and notes can follow."""
+        """The latest time of its prompts, answers and results. Not simply its last line's: the clock can step back, and local
+        commands and notes can follow."""
         return max(
             (at for node in contents.said_in(self.context, self.nodes) if (at := moment_of(self.context.graph, node))),
             default=None,

@@ -5,7 +5,6 @@ Frozen views of the records they were made from. `node` fields are indexes into 
 
 from __future__ import annotations
 
-import operator
 import re
 from collections.abc import Iterable
 from datetime import datetime
@@ -14,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
-from msgspec.structs import astuple
 
 from stenograph.disk import redacted_repr
 from stenograph.family import RESULTS_FOLDER
@@ -22,10 +20,10 @@ from stenograph.graph import Graph
 from stenograph.records import (
     SYNTHETIC,
     AssistantRecord,
-    ChainedRecord,
     CompactBoundaryRecord,
     TextBlock,
     ThinkingBlock,
+    TokenCounts,
     ToolResult,
     ToolResultBlock,
     ToolUseBlock,
@@ -34,6 +32,7 @@ from stenograph.records import (
     moment,
     once,
     text_of,
+    time_of,
 )
 from stenograph.turns.context import Context
 
@@ -52,55 +51,8 @@ def spilled_name(result: str) -> str | None:
     return found[1] if found else None
 
 
-class Tokens(Struct, frozen=True):
-    """Tokens of calls, each call once."""
-
-    # Neither read from the prompt cache nor written to it.
-    input: int = 0
-    output: int = 0
-    cache_read: int = 0
-    # Kept for five minutes, and for an hour. Old releases don't say which: five minutes then.
-    cache_write_5m: int = 0
-    cache_write_1h: int = 0
-
-    @property
-    def cache_write(self) -> int:
-        return self.cache_write_5m + self.cache_write_1h
-
-    @property
-    def total(self) -> int:
-        """All of them, cache reads included."""
-        return self.input + self.output + self.cache_read + self.cache_write
-
-    def __add__(self, other: Tokens) -> Tokens:
-        return Tokens(*map(operator.add, astuple(self), astuple(other)))
-
-    def maximum(self, other: Tokens) -> Tokens:
-        """Of two lines of one response: each count at its greatest."""
-        return Tokens(*map(max, astuple(self), astuple(other)))
-
-
-def tokens_of(usage: object) -> Tokens:
-    if not isinstance(usage, Usage):
-        return Tokens()
-    written = _count(usage.cache_creation_input_tokens)
-    kept = usage.cache_creation
-    hour = _count(kept.ephemeral_1h_input_tokens) if kept else 0
-    return Tokens(
-        input=_count(usage.input_tokens),
-        output=_count(usage.output_tokens),
-        cache_read=_count(usage.cache_read_input_tokens),
-        cache_write_5m=max(0, written - hour),
-        cache_write_1h=hour,
-    )
-
-
-# Beyond this JavaScript does not count exactly.
-_GREATEST = 2**53
-
-
-def _count(value: object) -> int:
-    return value if isinstance(value, int) and 0 <= value <= _GREATEST else 0
+#: Tokens of calls, each call once.
+Tokens = TokenCounts
 
 
 @redacted_repr
@@ -178,8 +130,7 @@ class ToolCall(Struct, frozen=True):
 
 
 def moment_of(graph: Graph, node: int) -> datetime | None:
-    record = graph.records[node]
-    return moment(record.timestamp) if isinstance(record, ChainedRecord) else None
+    return time_of(graph.records[node])
 
 
 class CallPart(StrEnum):
@@ -214,12 +165,12 @@ class ApiCall(Struct, frozen=True, dict=True):
 
     @property
     def message_id(self) -> str:
-        """Empty with some providers."""
+        """Empty if the provider sends none."""
         return self._first("id") or ""
 
     @property
     def request_id(self) -> str:
-        """Empty with other providers."""
+        """Empty if the provider sends none."""
         return next((record.requestId for record in self.records if record.requestId), "")
 
     @property
@@ -274,17 +225,18 @@ class ApiCall(Struct, frozen=True, dict=True):
 
     @once
     def tokens(self) -> Tokens:
-        """The highest counts on any of its lines. Zero for a copy, and for the rest of a response from the turn before."""
-        if self.part is not CallPart.WHOLE:
-            return Tokens()
-        total = Tokens()
-        for record in self.records:
-            total = total.maximum(tokens_of(record.message.usage if record.message else None))
-        return total
+        """Those of its line with the most tokens. Zero for a copy, and for the rest of a response of the previous turn."""
+        most = Tokens()
+        for record in self.records if self.part is CallPart.WHOLE else ():
+            usage = record.message.usage if record.message else None
+            # Of lines with as many, the last: only it may say how long what was written to the cache is kept.
+            if isinstance(usage, Usage) and (counts := usage.counts()).total >= most.total:
+                most = counts
+        return most
 
     @property
     def started(self) -> datetime | None:
-        """When its input was complete. Its own first line is written only when a block is complete."""
+        """When its input was complete: its own lines are too late, because each is written only after a whole block."""
         found = moment_of(self.context.graph, self.input_node) if self.input_node >= 0 else None
         return found or moment(self.records[0].timestamp)
 
@@ -305,7 +257,7 @@ class Interjection(Struct, frozen=True):
 
 @redacted_repr
 class Event(Struct, frozen=True):
-    """Something beside the conversation."""
+    """Something that happened alongside the conversation."""
 
     # `retry`, `api-error`, `interrupt`, `hook`, `local-command`, `permission-mode`, `model`, `away-summary`, …
     kind: str

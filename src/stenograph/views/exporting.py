@@ -23,7 +23,7 @@ from stenograph.views.pages.export import ExportedMetadata, ExportedStep, Export
 from stenograph.views.pages.page import FileSizePage
 
 if TYPE_CHECKING:
-    from stenograph.family import SessionFile
+    from stenograph.family import Family, SessionFile
     from stenograph.turns import Session
 
 FORMATS = ("html", "md", "json", "messages", "steps", "zip")
@@ -31,9 +31,16 @@ _EVERYTHING = 1 << 60
 
 
 def export_text(
-    session: Session, file: SessionFile, form: str, mask: Mask, styles: str = "", copies: Collection[int] = ()
+    session: Session,
+    file: SessionFile,
+    form: str,
+    mask: Mask,
+    styles: str = "",
+    copies: Collection[int] = (),
+    family: Family | None = None,
 ) -> Iterator[bytes]:
-    """A session as one document. `form` is one of `FORMATS` but `steps`; `styles` are for `html`, `copies` as for `session_page`.
+    """A session as one document. `form` is one of `FORMATS` but `steps`; `styles` are for `html`, `copies` as for `session_page`,
+    `family` as for `zip_files`.
 
     Raises UnreadableError.
     """
@@ -58,13 +65,15 @@ def export_text(
         document = session_page(session, branch, title=session.title, full=True, copies=copies)
         yield encode_page(mask_page(document, mask)) + b"\n"
     elif form == "zip":
-        yield zip_files(file.path, mask)
+        yield zip_files(file.path, mask, family)
     else:
         yield from _messages(file, mask)
 
 
-def zip_files(path: Path, mask: Mask) -> bytes:
+def zip_files(path: Path, mask: Mask, family: Family | None = None) -> bytes:
     """The session's own files as they are below its project's directory: what is masked changes its line, and nothing else does.
+
+    `family`: its files; None for all that belong to it.
 
     Raises UnreadableError.
     """
@@ -73,7 +82,7 @@ def zip_files(path: Path, mask: Mask) -> bytes:
 
     from stenograph.family import read_family
 
-    family = read_family(path)
+    family = read_family(path) if family is None else family
     metas = [agent.meta for agent in family.agents if agent.meta]
     files = [path, *(agent.path for agent in family.agents), *metas, *family.tool_results, *family.others]
     made = io.BytesIO()

@@ -17,7 +17,7 @@ from stenograph.views.pages.timeline import (
     ToolStep,
 )
 from stenograph.views.pages.transcript import Patch
-from stenograph.views.text import harmless, one_line, thousands
+from stenograph.views.text import harmless, local_time, one_line, thousands
 
 #: Lines of a step that are worth pasting.
 _MOST = 40
@@ -26,10 +26,18 @@ _MOST = 40
 def render_markdown(page: TimelinePage, turn: int | None = None) -> str:
     """All turns of a page, or one of them."""
     turns = [each for each in page.turns if turn is None or each.number == turn]
-    pieces: list[str] = [] if turn else [f"# {one_line(page.session.title or 'Session')}"]
+    pieces: list[str] = [] if turn else [f"# {one_line(page.session.title or 'Session')}", _facts(page)]
     for each in turns:
         pieces += _turn(each)
     return "\n\n".join(pieces) + "\n"
+
+
+def _facts(page: TimelinePage) -> str:
+    """Which session it is, as the HTML export says it."""
+    session = page.session
+    names = (session.id, session.project, session.model)
+    facts = [_code(one_line(name)) for name in names if name]
+    return " · ".join([*facts, *([local_time(session.started)] if session.started else [])])
 
 
 def _turn(turn: TimelineTurn) -> Iterator[str]:

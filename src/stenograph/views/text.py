@@ -125,6 +125,10 @@ def local_time(moment: datetime) -> str:
     return moment.replace(tzinfo=None).isoformat(" ", "minutes")
 
 
+#: Milliseconds; less is `0.0 s`.
+_LEAST_TAKEN = 51
+
+
 def duration(milliseconds: int) -> str:
     """`0.4 s`, `40 s`, `3 min 5 s`, `2 h 10 min`."""
     # Whole numbers throughout: a file may claim more than a float holds.
@@ -139,6 +143,11 @@ def duration(milliseconds: int) -> str:
         return f"{minutes} min {rest} s" if rest else f"{minutes} min"
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+def time_taken(milliseconds: int | None) -> str:
+    """As `duration`; empty where it is not known, or nothing that shows."""
+    return duration(milliseconds) if milliseconds is not None and milliseconds >= _LEAST_TAKEN else ""
 
 
 def thousands(number: int) -> str:

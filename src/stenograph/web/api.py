@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any, TypeAlias
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import msgspec
 from anyio.to_thread import run_sync
@@ -268,7 +268,8 @@ def _next(request: Request, query: Parameters, name: str) -> str:
     """The header that names the next page."""
     behind = getattr(query, name) + query.limit  # type: ignore[attr-defined]
     parameters = {**dict(request.query_params), name: behind}
-    return f'<{request.url.path}?{urlencode(parameters)}>; rel="next"'
+    # A session's id is a file's name, which may have any letters.
+    return f'<{quote(request.scope["path"])}?{urlencode(parameters)}>; rel="next"'
 
 
 async def openapi(request: Request) -> Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stenograph.views import SecretPage, mask_page
@@ -39,8 +40,9 @@ class EditQuestions(Shelf):
         from stenograph.views import edit_page, edit_state
 
         archive = self._archive(writes=body.apply)
+        path = self._own_path(session_id)
         refuse_idle_selectors(body.edits)
-        plan = make_plan(self.file(session_id).path, body.edits, prune=body.prune)
+        plan = make_plan(path, body.edits, prune=body.prune)
         if body.apply and body.state is not None and body.state != edit_state(plan):
             raise RequestError(409, "session-changed", "the session changed after the plan was made; nothing was written")
         attempted = attempt(plan, archive, is_applied=body.apply, active_seconds=self.config.active_seconds)
@@ -54,7 +56,7 @@ class EditQuestions(Shelf):
         from stenograph.views import undo_page
 
         archive = self._archive(writes=True)
-        found = find_edits(archive, str(self.file(session_id).path), self.homes, only_homes=True)
+        found = find_edits(archive, str(self._own_path(session_id)), self.homes, only_homes=True)
         if body.entry is not None and all(edit.number != body.entry for edit in found):
             raise RequestError(404, "edit-not-found", "the session has no edit with this number")
         undone = undo_edit(archive, found, body.entry, active_seconds=self.config.active_seconds)
@@ -62,6 +64,24 @@ class EditQuestions(Shelf):
         if undone is None:
             raise RequestError(404, "edit-not-found", "the session has no edit to undo")
         return mask_page(undo_page(undone, self.command), self.masker.mask)
+
+    def is_editable(self, session_id: str) -> bool:
+        """Whether its page offers edits. Raises SessionNotFoundError."""
+        try:
+            self._own_path(session_id)
+        except RequestError:
+            return False
+        return self._can_edit
+
+    def _own_path(self, session_id: str) -> Path:
+        """The file of a session, to be written. Raises SessionNotFoundError, RequestError."""
+        path = self.file(session_id).path
+        if not self.boundary.contains(path):
+            command = self.command("restore", session_id)
+            raise RequestError(409, "archived", f"only the archive has this session; restore it first: {command}")
+        if path.is_symlink():
+            raise RequestError(409, "linked", "this session's file is a link; edit the session that it leads to")
+        return path
 
     def _archive(self, *, writes: bool = False) -> Archive:
         from stenograph.archive import Archive

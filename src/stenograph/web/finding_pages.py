@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from stenograph.web.questions import Library
 
 _MOST_SESSIONS = 200
-#: Resuming is worked out for the newest sessions: it takes a few hundredths of a second for each.
+#: Resuming is worked out for the newest sessions.
 _MOST_RESUMED = 30
 _LINES, _MORE_LINES = 5, 50
 
@@ -85,12 +85,14 @@ async def usage(request: Request) -> Response:
     def render(questions: Library) -> str:
         projects = questions.usage(replace(over_time, by="project"))
         sessions = questions.usage(replace(over_time, by="session"))
+        days = questions.usage(replace(over_time, by="day"))
         return render_usage(
             questions.usage(over_time),
             projects,
             sessions,
             context,
             since=since,
+            days=days,
             reconciled=questions.reconciliation(over_time),
             waste=questions.waste(over_time),
         )
@@ -125,8 +127,18 @@ async def health(request: Request) -> Response:
     context = page_context(request)
 
     def render(questions: Library) -> str:
-        newest = [info.path for info in questions.listing().sessions if info.hidden is None][:_MOST_RESUMED]
+        listed = questions.listing().sessions
+        newest = [info.path for info in listed if info.hidden is None][:_MOST_RESUMED]
         page = replace(questions.check(CheckQuery()), resume=questions.check_resuming(newest))
-        return render_health(page, context, titles=_titles(questions), archive=questions.kept())
+        portable = questions.find_portable(page)
+        return render_health(
+            page,
+            context,
+            titles=_titles(questions),
+            archive=questions.kept(),
+            sessions={info.path.stem for info in listed},
+            portable=portable.saved,
+            unknown=portable.unknown,
+        )
 
     return await html_answer(request, render)

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from stenograph.errors import StenographError
+from stenograph.pricing import window_of_calls
 from stenograph.sessions import SORTS
 from stenograph.views import HomeQuery, LivePage, ViewerHomePage, home_page, mask_page, tool_step
 from stenograph.views.html import render_home
@@ -58,6 +59,7 @@ def _live(questions: Library, running: Iterable[SessionInfo]) -> Iterator[LivePa
         except (StenographError, RequestError):
             continue  # it was deleted, can't be read or leads elsewhere: its row says so
         turn = session.turns[-1] if session.turns else None
+        sent = [(call.model, each) for turn in session.turns for call in turn.calls if (each := call.tokens.prompt)]
         step, since = _running_step(turn) if turn else ("", None)
         yield LivePage(
             id=info.id,
@@ -66,7 +68,8 @@ def _live(questions: Library, running: Iterable[SessionInfo]) -> Iterator[LivePa
             turn=turn.number if turn else 1,
             step=step,
             since=since,
-            context=_context(turn) if turn else None,
+            context=sent[-1][1] if sent else None,
+            context_window=window_of_calls(sent),
             text=turn.answer if turn else "",
         )
 
@@ -77,11 +80,3 @@ def _running_step(turn: Turn) -> tuple[str, datetime | None]:
         return "", None
     step = tool_step(turn.tool_calls[-1], is_live=True)
     return f"{step.name} {step.title}".strip(), step.at
-
-
-def _context(turn: Turn) -> int | None:
-    for call in reversed(turn.calls):
-        tokens = call.tokens
-        if sent := tokens.input + tokens.cache_read + tokens.cache_write:
-            return sent
-    return None

@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from stenograph.errors import UsageError
+from stenograph.errors import StenographError, UsageError
 from stenograph.sessions import SessionFilter, SessionInfo, date_or_age, list_sessions, with_turns
 from stenograph.views import Drawn, mask_page, overview_page, sessions_page, tape_letters
+from stenograph.web.loading import VerdictCache
 from stenograph.web.parameters import CheckQuery, SearchQuery, SessionsQuery
 from stenograph.web.shelf import Shelf, Viewer
 
 if TYPE_CHECKING:
-    from stenograph.index import Cast, IndexStore, Tick
+    from stenograph.index import Cast, Found, IndexStore, Tick
     from stenograph.views import ArchivePage, CheckPage, OverviewPage, ResumabilityPage, SearchPage, SessionsPage
 
 #: Bytes of the sessions on a page that are read to count turns that the index does not know.
 _COUNTED_BYTES = 32 << 20
 #: Sessions whose tapes are kept.
 _MOST_DRAWN = 500
+#: How long one request looks for what releases would lose, and again for what helps. A session of 4 MB takes a second or more.
+_LOOKING_SECONDS = 3.0
+
+
+class Portable(NamedTuple):
+    """Sessions that being one chain helps."""
+
+    #: Their paths.
+    saved: frozenset[str]
+    #: How many others there was no time to look at.
+    unknown: int
 
 
 class _TapeCache:
@@ -54,6 +67,8 @@ class HomeQuestions(Shelf):
         self._tapes = _TapeCache()
         #: What was found in a state of the index.
         self._casts: tuple[tuple[int, int], dict[Path, Cast]] = ((0, 0), {})
+        self._resumability = VerdictCache(self._resumed)
+        self._portability = VerdictCache(_is_saved)
 
     def overview(self) -> OverviewPage:
         return mask_page(overview_page(self.listing(), self.homes), self.masker.mask)
@@ -70,12 +85,13 @@ class HomeQuestions(Shelf):
             status=query.status,
             branch=query.branch,
         )
+        is_listed = self._is_listed()
         with self._listing:
             self._recall()
             found = list_sessions(
                 self.homes,
                 everything=query.all,
-                where=None if wanted == SessionFilter() else wanted.matches,
+                where=lambda info: is_listed(info) and wanted.matches(info),
                 sort=query.sort,
                 limit=query.offset + query.limit,
                 turns=True,
@@ -145,12 +161,22 @@ class HomeQuestions(Shelf):
             lambda store, report: search_page(
                 query.q,
                 sought,
-                search(store, sought, narrowed, limit=query.limit, lines=query.lines, newest=query.newest),
+                self._within(search(store, sought, narrowed, limit=query.limit, lines=query.lines, newest=query.newest)),
                 report,
                 self.masker.mask,
                 facets=count_facets(store, sought, narrowed) if query.facets else None,
             )
         )
+
+    def _within(self, found: Found) -> Found:
+        """Without what is in files outside: the index is also the command line's, and knows them."""
+        contains = self.boundary.checker()
+        hits = []
+        for hit in found.hits:
+            lines = tuple(line for line in hit.lines if hit.archived or contains(line.file))
+            if (hit.archived or contains(hit.path)) and (lines or not hit.lines):
+                hits.append(replace(hit, lines=lines))
+        return replace(found, hits=tuple(hits), total=found.total - len(found.hits) + len(hits))
 
     def expiring(self) -> dict[Path, bool]:
         """Sessions as last listed that Claude Code deletes soon and that are not archived as they are; whether it is overdue."""
@@ -198,8 +224,35 @@ class HomeQuestions(Shelf):
         return mask_page(check_page(check(places, since=since, jobs=1), self.command), self.masker.mask)
 
     def check_resuming(self, paths: Sequence[Path]) -> tuple[ResumabilityPage, ...]:
-        """What clients would lose of some sessions."""
+        """What clients would lose of some sessions: of the first ones, as many as there is time to look at."""
+        found = self._resumability.get(paths, _LOOKING_SECONDS)
+        return tuple(row for path in itertools.takewhile(found.__contains__, paths) for row in found[path])
+
+    def find_portable(self, page: CheckPage) -> Portable:
+        """Of the sessions that the page shows as losing something or as damaged: those that being one chain helps."""
+        from stenograph.check import IN_THE_TREE
+        from stenograph.views.html import SHOWN_PLACES
+
+        damage = [each for each in page.damage if each.code in IN_THE_TREE]
+        damaged = {place.path for each in damage for place in each.places}
+        losing = [row.path for row in page.resume if row.path in damaged and (not row.whole or row.refused)]
+        resumed = {row.path for row in page.resume}
+        shown = [place.path for each in damage for place in each.places[:SHOWN_PLACES] if place.path not in resumed]
+        asked = [Path(path) for path in dict.fromkeys(losing + shown)]
+        found = self._portability.get(asked, _LOOKING_SECONDS)
+        return Portable(frozenset(str(path) for path, is_saved in found.items() if is_saved), len(asked) - len(found))
+
+    def _resumed(self, path: Path) -> tuple[ResumabilityPage, ...]:
         from stenograph.check import check
         from stenograph.views import check_page
 
-        return check_page(check(paths, jobs=1, resuming=True), self.command).resume if paths else ()
+        return check_page(check([path], jobs=1, resuming=True), self.command).resume
+
+
+def _is_saved(path: Path) -> bool:
+    from stenograph.surgery import is_saved_by_portability
+
+    try:
+        return is_saved_by_portability(path)
+    except StenographError:  # its own row says so
+        return False

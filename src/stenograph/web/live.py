@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from anyio.to_thread import run_sync
@@ -42,10 +42,13 @@ class _Reader(Struct, eq=False):
 class Hub:
     """Who follows what. Used by the server's own thread only."""
 
-    def __init__(self, mask: Mask) -> None:
+    def __init__(self, mask: Mask, contains: Callable[[Path], bool]) -> None:
+        """`contains`: whether a file is in a home; a link may lead out of it."""
         self._mask = mask
+        self._contains = contains
         self._readers: dict[Path, set[_Reader]] = {}
         self._tasks: dict[Path, asyncio.Task[None]] = {}
+        self._streams = 0
         #: Whose followers are behind all that was there.
         self._ready: set[Path] = set()
 
@@ -76,22 +79,30 @@ class Hub:
                 self._ready.discard(path)
                 task.cancel()
 
-    @property
-    def is_full(self) -> bool:
-        return sum(map(len, self._readers.values())) >= _MOST_READERS
+    def join(self) -> None:
+        """Take a reader's place: checked and taken at once, for many start at the same time. Raises RequestError."""
+        if self._streams >= _MOST_READERS:
+            raise RequestError(503, "too-many-readers", "too many pages follow sessions; close some")
+        self._streams += 1
+
+    def leave(self) -> None:
+        self._streams -= 1
 
     async def _follow(self, path: Path) -> None:
         follower, reader = await run_sync(_begin, path)
+        is_copy = not self._contains(path)  # of a session that only the archive has
         self._ready.add(path)
         self._tell(path, _READY)
         while True:
             # What was seen at one look is sent at once.
-            if events := await run_sync(self._look, follower, reader):
+            if events := await run_sync(self._look, follower, reader, is_copy):
                 self._tell(path, b"".join(events))
             await asyncio.sleep(LOOK_SECONDS)
 
-    def _look(self, follower: Follower, reader: UpdateReader) -> list[bytes]:
-        pages = (mask_page(reader.page(update), self._mask) for update in follower.poll())
+    def _look(self, follower: Follower, reader: UpdateReader, is_copy: bool) -> list[bytes]:
+        updates = follower.poll()
+        outside = set() if is_copy else {path for path in {update.path for update in updates} if not self._contains(path)}
+        pages = (mask_page(reader.page(update), self._mask) for update in updates if update.path not in outside)
         return [b"event: update\ndata: " + encode_page(page) + b"\n\n" for page in pages]
 
     def _tell(self, path: Path, event: bytes) -> None:
@@ -112,18 +123,24 @@ class EventStream(StreamingResponse):
 
     media_type = "text/event-stream"
 
+    def __init__(self, hub: Hub, path: Path) -> None:
+        """Raises RequestError if there are too many."""
+        hub.join()
+        self._hub = hub
+        super().__init__(hub.events(path), headers={"cache-control": "no-store"})
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await super().__call__(scope, receive, send)
         finally:
+            self._hub.leave()
             with contextlib.suppress(RuntimeError):
                 await self.body_iterator.aclose()  # type: ignore[attr-defined]
 
 
 async def session_events(request: Request) -> Response:
-    hub: Hub = request.app.state.hub
-    if hub.is_full:
-        raise RequestError(503, "too-many-readers", "too many pages follow sessions; close some")
+    if request.method != "GET":  # the framework adds HEAD, whose answer would never end
+        raise RequestError(405, "method-not-allowed", "this address does not take that method", allow="GET")
     session_id = request.path_params["session_id"]
     file = await run_sync(request.app.state.questions.file, session_id)
-    return EventStream(hub.events(file.path), headers={"cache-control": "no-store"})
+    return EventStream(request.app.state.hub, file.path)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from msgspec import Struct
 
-from stenograph.family import read_family
+from stenograph.errors import StenographError
+from stenograph.family import Family, read_family
 from stenograph.sessions import load_file
 from stenograph.turns import Session
 
@@ -19,6 +22,11 @@ from stenograph.turns import Session
 _KEPT_BYTES = 64 << 20
 #: Bytes of answers that are kept.
 _ANSWER_BYTES = 16 << 20
+#: Sessions of which it is kept what was found.
+_MOST_VERDICTS = 1000
+#: What a page was made of is cyclic garbage once it is rendered: large, but too few objects to trigger a collection. One is
+#: started after so many answers.
+_ANSWERS_PER_COLLECTION = 50
 #: A live session changes faster than it can be drawn: an answer is good for so many times as long as it took, and for so many
 #: seconds at most. Pages ask later than that after they heard of a change.
 _FRESH = 9.0
@@ -26,6 +34,7 @@ _LONGEST_FRESH = 0.3
 
 #: Of each file: path, inode, size and time.
 Stamp = tuple[tuple[str, int, int, int], ...]
+T = TypeVar("T")
 
 
 class _Kept(Struct):
@@ -37,8 +46,10 @@ class _Kept(Struct):
 class SessionCache:
     """Sessions by their files. One thread loads a session while others wait for it."""
 
-    def __init__(self, kept_bytes: int = _KEPT_BYTES) -> None:
+    def __init__(self, kept_bytes: int = _KEPT_BYTES, family: Callable[[Path], Family] = read_family) -> None:
+        """`family`: the files of a session that may be read."""
         self._kept_bytes = kept_bytes
+        self._family = family
         self._sessions: OrderedDict[Path, _Kept] = OrderedDict()
         self._lock = threading.Lock()
         self._loading: dict[Path, threading.Lock] = {}
@@ -55,8 +66,9 @@ class SessionCache:
                     self._sessions.move_to_end(path)
                     return kept.session
                 self._sessions.pop(path, None)
-            session = load_file(path, kept.session if kept is not None and _only_grew(kept.stamp, stamp) else None)
-            del kept
+            before = kept.session if kept is not None and _only_grew(kept.stamp, stamp) else None
+            session = load_file(path, before, self._family(path))
+            del kept, before
             with self._lock:
                 self._keep(path, _Kept(stamp, session, sum(size for _, _, size, _ in stamp)))
         return session
@@ -71,6 +83,42 @@ class SessionCache:
         while len(self._sessions) > 1 and sum(each.size for each in self._sessions.values()) > self._kept_bytes:
             oldest, _ = self._sessions.popitem(last=False)
             self._loading.pop(oldest, None)
+
+
+class VerdictCache(Generic[T]):
+    """What takes long to find out about a session, kept while its files are the same."""
+
+    def __init__(self, find: Callable[[Path], T]) -> None:
+        self._find = find
+        self._kept: OrderedDict[Path, tuple[Stamp, T]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, paths: Sequence[Path], seconds: float) -> dict[Path, T]:
+        """What is known of some sessions, and of as many others as can be looked at in so many seconds, but one at least."""
+        found: dict[Path, T] = {}
+        until = None
+        for path in paths:
+            try:
+                stamp = stamp_of(path)
+            except StenographError:
+                stamp = None
+            with self._lock:
+                kept = self._kept.get(path)
+            if kept is not None and kept[0] == stamp:
+                found[path] = kept[1]
+            elif until is None or time.monotonic() < until:
+                until = until or time.monotonic() + seconds
+                found[path] = self._find(path)
+                if stamp is not None:
+                    self._keep(path, stamp, found[path])
+        return found
+
+    def _keep(self, path: Path, stamp: Stamp, verdict: T) -> None:
+        with self._lock:
+            self._kept[path] = stamp, verdict
+            self._kept.move_to_end(path)
+            while len(self._kept) > _MOST_VERDICTS:
+                self._kept.popitem(last=False)
 
 
 def stamp_of(path: Path) -> Stamp:
@@ -113,6 +161,7 @@ class AnswerCache:
         self._answers: OrderedDict[Hashable, _Answer] = OrderedDict()
         self._lock = threading.Lock()
         self._making: dict[Hashable, threading.Lock] = {}
+        self._made = 0
 
     def get(self, key: Hashable, state: Hashable, make: Callable[[], bytes]) -> bytes:
         """The answer for a key, made anew where it was made in another state."""
@@ -130,10 +179,14 @@ class AnswerCache:
                 ended = time.monotonic()
                 with self._lock:
                     self._keep(key, _Answer(state, body, ended + min(_LONGEST_FRESH, _FRESH * (ended - begun))))
-                return body
+                    self._made += 1
+                    is_due = not self._made % _ANSWERS_PER_COLLECTION
         finally:
             with self._lock:
                 self._making.pop(key, None)
+        if is_due:  # who waits for the same answer has it by now
+            gc.collect()
+        return body
 
     def clear(self) -> None:
         """Forget all: something was changed by who asks next."""

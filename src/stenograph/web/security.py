@@ -10,23 +10,28 @@ from __future__ import annotations
 import hmac
 import secrets
 import time
-from http.cookies import CookieError, SimpleCookie
+from collections.abc import Callable, Iterator
 from urllib.parse import parse_qsl, quote, urlencode
 
+from msgspec import Struct
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from stenograph import net
 from stenograph.web.errors import RequestError
 
-#: Bytes of a path with its query, and of a request's body.
+#: Bytes of a request's first line and headers, of its path with the query, and of its body.
+LONGEST_HEAD = 32 << 10
 LONGEST_ADDRESS = 8 << 10
 LARGEST_BODY = 64 << 10
-#: How long the link that opens the browser works, in seconds: its address can be seen in the list of processes.
-_TICKET_SECONDS = 60.0
+#: How long the link that opens the browser works, in seconds.
+TICKET_SECONDS = 60.0
+#: Requests that are answered at the same time. Only those that are let in count.
+_MOST_REQUESTS = 512
 _SAFE = frozenset({"GET", "HEAD"})
 TOKEN_PARAMETER = "token"
 CSRF_HEADER = "x-steno-csrf"
+_THEME_COOKIE, _THEMES = "steno_theme", ("light", "dark")
 
 POLICY = "; ".join(
     (
@@ -51,6 +56,19 @@ _HEADERS = {
 }
 
 
+class _Ticket(Struct):
+    """A link that works once."""
+
+    expires: float
+    #: Whom it let in; empty before that.
+    session: str = ""
+    was_reused: bool = False
+
+
+def _ignore() -> None:
+    pass
+
+
 class Access:
     """The secrets of one server. A new server has new ones."""
 
@@ -58,7 +76,11 @@ class Access:
         self.port = port
         self.token = secrets.token_urlsafe(32)
         self._session = secrets.token_urlsafe(32)
-        self._tickets: dict[str, float] = {}
+        self._sessions = {self._session}
+        self._tickets: dict[str, _Ticket] = {}
+        #: Called when a ticket lets a browser in, and when a used one is presented again.
+        self.on_ticket: Callable[[], None] = _ignore
+        self.on_reused_ticket: Callable[[], None] = _ignore
         #: Ports share their cookies, so each server's has its own name.
         self.cookie_name = f"steno-{port}"
         #: Repeated by our own pages in requests that change something.
@@ -70,32 +92,54 @@ class Access:
         value = self.token
         if once:
             value = secrets.token_urlsafe(32)
-            self._tickets[value] = time.monotonic() + _TICKET_SECONDS
+            self._tickets[value] = _Ticket(time.monotonic() + TICKET_SECONDS)
         return f"http://127.0.0.1:{self.port}/?{urlencode({TOKEN_PARAMETER: value})}"
 
-    def takes_token(self, value: str) -> bool:
-        expires = self._tickets.pop(value, 0.0)
-        return is_same(value, self.token) or time.monotonic() < expires
+    def sign_in(self, value: str) -> str | None:
+        """The header that lets a browser in, for the token of a link; None for a wrong one."""
+        if is_same(value, self.token):
+            return self._cookie(self._session)
+        ticket = self._tickets.get(value)
+        if ticket is None or (not ticket.session and time.monotonic() > ticket.expires):
+            return None
+        if ticket.session:
+            self._revoke(ticket)
+            return None
+        ticket.session = secrets.token_urlsafe(32)
+        self._sessions.add(ticket.session)
+        self.on_ticket()
+        return self._cookie(ticket.session)
 
-    def knows_cookie(self, headers: Headers) -> bool:
-        for header in headers.getlist("cookie"):
-            jar = SimpleCookie()
-            try:
-                jar.load(header)
-            except CookieError:
-                continue
-            if self.cookie_name in jar and is_same(jar[self.cookie_name].value, self._session):
-                return True
-        return False
+    def _revoke(self, ticket: _Ticket) -> None:
+        """Two have the ticket. Which of them is the user is unknown, so neither is let in."""
+        self._sessions.discard(ticket.session)
+        if not ticket.was_reused:
+            ticket.was_reused = True
+            self.on_reused_ticket()
+
+    def _cookie(self, session: str) -> str:
+        return f"{self.cookie_name}={session}; Path=/; HttpOnly; SameSite=Strict"
+
+    def session_of(self, headers: Headers) -> str | None:
+        """Whose cookie it is."""
+        given = [value for name, value in read_cookies(headers) if name == self.cookie_name]
+        return next((session for session in self._sessions for value in given if is_same(value, session)), None)
+
+    def is_signed_in(self, session: str) -> bool:
+        """Whether a session was not revoked since its request began."""
+        return session in self._sessions
 
     def knows_bearer(self, headers: Headers) -> bool:
         scheme, _, value = headers.get("authorization", "").partition(" ")
         return scheme.lower() == "bearer" and is_same(value.strip(), self.token)
 
-    @property
-    def cookie(self) -> str:
-        """The header that lets a browser in."""
-        return f"{self.cookie_name}={self._session}; Path=/; HttpOnly; SameSite=Strict"
+
+def read_cookies(headers: Headers) -> Iterator[tuple[str, str]]:
+    """Names and values, as they are: `http.cookies` takes seconds for a header full of backslashes (CVE-2024-7592)."""
+    for header in headers.getlist("cookie"):
+        for cookie in header.split(";"):
+            name, _, value = cookie.partition("=")
+            yield name.strip(), value.strip()
 
 
 def is_same(given: str, known: str) -> bool:
@@ -108,34 +152,53 @@ class Guard:
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app = app
         self._access = access
+        self._answering = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
         from stenograph.web.answers import error_response, landing_response
 
-        async def send_guarded(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in _HEADERS.items():
-                    headers[name] = value
-                headers.setdefault("cache-control", "private, no-cache")
-            await send(message)
-
+        send = _with_headers(send)
         headers = Headers(scope=scope)
         try:
             query = self._check(scope, headers)
-            target = None if query is None else self._exchange(scope, query)
-            if target is not None:
-                await landing_response(target, self._access.cookie)(scope, receive, send_guarded)
+            landing = None if query is None else self._exchange(scope, query)
+            if landing is not None:
+                await landing_response(*landing)(scope, receive, send)
                 return
-            self._authorize(scope, headers)
-            await self._app(scope, _limited(receive), send_guarded)
+            session = self._authorize(scope, headers)
+            await self._answer(scope, _limited(receive), send if session is None else self._until_revoked(send, session))
         except RequestError as error:
-            await error_response(scope, error)(scope, receive, send_guarded)
+            refusal = error_response(scope, error)
+            # Who is not let in does not keep a connection.
+            refusal.headers["connection"] = "close"
+            await refusal(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._answering >= _MOST_REQUESTS:
+            raise RequestError(503, "too-many-requests", "too many requests at the same time; try again")
+        self._answering += 1
+        try:
+            await self._app(_with_safe_cookies(scope), receive, send)
+        finally:
+            self._answering -= 1
+
+    def _until_revoked(self, send: Send, session: str) -> Send:
+        """Live events may go on for hours."""
+
+        async def send_unless_revoked(message: Message) -> None:
+            if not self._access.is_signed_in(session):
+                raise ConnectionAbortedError("the session was revoked")
+            await send(message)
+
+        return send_unless_revoked
 
     def _check(self, scope: Scope, headers: Headers) -> list[tuple[str, str]] | None:
         """The query with a token in it, if there is one. Raises RequestError."""
+        # The HTTP library has a limit only for a head that comes in pieces.
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > LONGEST_HEAD:
+            raise RequestError(431, "headers-too-large", f"the headers are longer than {LONGEST_HEAD:,} bytes")
         hosts = headers.getlist("host")
         if len(hosts) != 1 or hosts[0].lower() not in self._access.hosts:
             raise RequestError(403, "wrong-host", "this server answers under its own address only")
@@ -160,24 +223,54 @@ class Guard:
         if not opens_link and (fetched_by not in ("same-origin", "none") or not is_ours):
             raise RequestError(403, "cross-origin", "requests from other sites are refused")
 
-    def _exchange(self, scope: Scope, query: list[tuple[str, str]]) -> str | None:
-        """Where a link with a token leads, without the token; None for a link that has none. Raises RequestError."""
+    def _exchange(self, scope: Scope, query: list[tuple[str, str]]) -> tuple[str, str] | None:
+        """Where a link with a token leads, without the token, and the cookie; None for a link that has none. Raises
+        RequestError."""
         tokens = [value for name, value in query if name == TOKEN_PARAMETER]
         if not tokens:
             return None
-        if len(tokens) > 1 or not self._access.takes_token(tokens[0]):
+        cookie = self._access.sign_in(tokens[0]) if len(tokens) == 1 else None
+        if cookie is None:
             raise RequestError(401, "wrong-token", "this link no longer works; open the one that steno web printed")
         rest = urlencode([(name, value) for name, value in query if name != TOKEN_PARAMETER])
         path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
         # One slash: two, or a slash and a backslash, would be another host.
-        return "/" + quote(path.lstrip("/\\"), safe="/%~@:+,;=!$&'()*") + (f"?{rest}" if rest else "")
+        return "/" + quote(path.lstrip("/\\"), safe="/%~@:+,;=!$&'()*") + (f"?{rest}" if rest else ""), cookie
 
-    def _authorize(self, scope: Scope, headers: Headers) -> None:
-        is_program = self._access.knows_bearer(headers)
-        if not is_program and not self._access.knows_cookie(headers):
+    def _authorize(self, scope: Scope, headers: Headers) -> str | None:
+        """The session of a browser; None for a program. Raises RequestError."""
+        if self._access.knows_bearer(headers):
+            return None
+        session = self._access.session_of(headers)
+        if session is None:
             raise RequestError(401, "not-signed-in", "open the link that steno web printed")
-        if scope["method"] not in _SAFE and not is_program and not is_same(headers.get(CSRF_HEADER, ""), self._access.csrf):
+        if scope["method"] not in _SAFE and not is_same(headers.get(CSRF_HEADER, ""), self._access.csrf):
             raise RequestError(403, "wrong-csrf-token", "reload the page and try again")
+        return session
+
+
+def _with_headers(send: Send) -> Send:
+    """With the headers that every answer has."""
+
+    async def send_guarded(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in _HEADERS.items():
+                headers[name] = value
+            # A browser's cache outlives the server, and whoever takes its port next may read it there.
+            headers.setdefault("cache-control", "no-store")
+        await send(message)
+
+    return send_guarded
+
+
+def _with_safe_cookies(scope: Scope) -> Scope:
+    """With the theme as the only cookie: the web framework reads cookies with `http.cookies`, see `read_cookies`."""
+    theme = dict(read_cookies(Headers(scope=scope))).get(_THEME_COOKIE)
+    headers = [(name, value) for name, value in scope["headers"] if name != b"cookie"]
+    if theme in _THEMES:
+        headers.append((b"cookie", f"{_THEME_COOKIE}={theme}".encode()))
+    return {**scope, "headers": headers}
 
 
 def is_from_here(scope: Scope) -> bool:

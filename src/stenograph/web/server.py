@@ -23,6 +23,7 @@ from stenograph.errors import StenographError
 from stenograph.net import loopback_listener
 from stenograph.web.answers import error_page
 from stenograph.web.api import api_routes
+from stenograph.web.connections import LONGEST_INCOMPLETE_HEAD, BrowserConnection
 from stenograph.web.errors import RequestError, request_error
 from stenograph.web.live import Hub
 from stenograph.web.questions import Library
@@ -31,9 +32,8 @@ from stenograph.web.security import Access, Guard
 from stenograph.web.session_pages import page_context
 from stenograph.web.shelf import Viewer
 
-#: Bytes of a request's first line and headers.
-_LONGEST_HEAD = 32 << 10
-_MOST_CONNECTIONS = 512
+#: Connections that are accepted before any of them is read.
+_BACKLOG = 128
 #: Seconds that open connections get when the server stops.
 _FAREWELL = 1
 _THREADS = 8
@@ -55,7 +55,7 @@ def create_app(viewer: Viewer, access: Access, library: Library | None = None) -
         },
     )
     app.state.questions = library or Library(viewer)
-    app.state.hub = Hub(app.state.questions.masker.mask)
+    app.state.hub = Hub(app.state.questions.masker.mask, app.state.questions.boundary.contains)
     app.state.viewer = viewer
     app.state.access = access
     return Guard(app, access)
@@ -87,29 +87,37 @@ async def _fail(request: Request, error: Exception) -> Response:
     return error_page(request, failed, page_context(request))
 
 
-def serve(viewer: Viewer, *, port: int = 0, started: Callable[[Access], None]) -> None:
-    """Serve until Ctrl-C; `started` is called once requests are taken. Raises UsageError where the port is taken."""
+def _ignore() -> None:
+    pass
+
+
+def serve(viewer: Viewer, *, port: int = 0, started: Callable[[Access], None], stopped: Callable[[], None] = _ignore) -> None:
+    """Serve until Ctrl-C; `started` is called once requests are taken, `stopped` when no more are, also before a signal ends the
+    process. Raises UsageError where the port is taken."""
     with loopback_listener(port) as listener:
-        Server(viewer, Access(listener.getsockname()[1]), started).run(sockets=[listener])
+        Server(viewer, Access(listener.getsockname()[1]), started, stopped).run(sockets=[listener])
 
 
 class Server(uvicorn.Server):
     """Serves one viewer; setting `should_exit` stops it."""
 
-    def __init__(self, viewer: Viewer, access: Access, started: Callable[[Access], None]) -> None:
+    def __init__(
+        self, viewer: Viewer, access: Access, started: Callable[[Access], None], stopped: Callable[[], None] = _ignore
+    ) -> None:
         self._access = access
         self._library = Library(viewer)
         self._started = started
+        self._stopped = stopped
         for name in ("uvicorn", "uvicorn.error"):
             logging.getLogger(name).disabled = not viewer.debug
         super().__init__(
             uvicorn.Config(
                 create_app(viewer, access, self._library),
                 access_log=False,
-                h11_max_incomplete_event_size=_LONGEST_HEAD,
-                http="h11",
+                backlog=_BACKLOG,
+                h11_max_incomplete_event_size=LONGEST_INCOMPLETE_HEAD,
+                http=BrowserConnection,
                 lifespan="off",
-                limit_concurrency=_MOST_CONNECTIONS,
                 log_config=None,
                 proxy_headers=False,
                 server_header=False,
@@ -140,6 +148,11 @@ class Server(uvicorn.Server):
         # The list of sessions is read while the browser starts.
         threading.Thread(target=self._prepare, daemon=True, name="steno-list").start()
         self._started(self._access)
+
+    async def shutdown(self, sockets: Any = None) -> None:
+        self._stopped()
+        await super().shutdown(sockets)
+        self._library.close()
 
 
 def _share_arenas() -> None:

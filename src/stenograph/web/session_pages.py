@@ -19,6 +19,7 @@ from stenograph.views.html import PageContext, render_session, render_step, rend
 from stenograph.web.answers import tagged_response
 from stenograph.web.errors import RequestError
 from stenograph.web.parameters import FilesQuery
+from stenograph.web.security import CSRF_HEADER
 from stenograph.web.static_files import static_version
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ T = TypeVar("T")
 _FIRST_CHUNKS = 2
 _KEPT = 8
 #: Bytes of a session whose changed files are listed beside it; of a larger one they are a page away.
-_LARGEST_COMPARED = 8_000_000
+LARGEST_COMPARED = 8_000_000
 
 
 def session_routes() -> list[Route]:
@@ -55,7 +56,13 @@ async def html_answer(request: Request, render: Callable[[Library], str]) -> Res
         asked = request.url.path, request.url.query, request.cookies.get("steno_theme")
         return library.answer(session_id, asked, make)
 
-    return tagged_response(request, await run_sync(answer), "text/html; charset=utf-8")
+    return for_scripts(request, tagged_response(request, await run_sync(answer), "text/html; charset=utf-8"))
+
+
+def for_scripts(request: Request, answer: Response) -> Response:
+    """With what our own scripts know it by: another server on this port, once we ended, cannot send that."""
+    answer.headers[CSRF_HEADER] = request.app.state.access.csrf
+    return answer
 
 
 def page_context(request: Request) -> PageContext:
@@ -118,18 +125,19 @@ async def session(request: Request) -> Response:
     full = bool(number_of(request, "full"))
 
     def render(questions: Library) -> str:
+        offered = replace(context, allow_edits=questions.is_editable(request.path_params["session_id"]))
         if not (full or branch or part) and (preview := questions.preview(request.path_params["session_id"], turn)):
-            return render_session(as_asked(preview, request), context)
+            return render_session(as_asked(preview, request), offered)
         timeline = timeline_of(questions, request.path_params["session_id"], branch)
         wanted = timeline.chunk_of_line(turn, line) if line else timeline.chunk_of(turn)
         first = wanted if turn else min(part, max(0, len(timeline.chunks) - 1))
         page = timeline.page(first, first + _FIRST_CHUNKS - 1)
         changed = None
-        if page.size <= _LARGEST_COMPARED:
+        if page.size <= LARGEST_COMPARED:
             changed = questions.files(request.path_params["session_id"], FilesQuery(changed=True)).files
         deleted = questions.deleted(request.path_params["session_id"])
         shown = as_asked(mask_page(page, questions.masker.mask), request)
-        return render_session(shown, context, changed=changed, deleted=deleted)
+        return render_session(shown, offered, changed=changed, deleted=deleted)
 
     return await html_answer(request, render)
 
@@ -171,4 +179,4 @@ async def markdown(request: Request) -> Response:
         return render_markdown(page, turn or None)
 
     text = await run_sync(render, request.app.state.questions)
-    return tagged_response(request, text.encode(errors="replace"), "text/markdown; charset=utf-8")
+    return for_scripts(request, tagged_response(request, text.encode(errors="replace"), "text/markdown; charset=utf-8"))

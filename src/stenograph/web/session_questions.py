@@ -75,7 +75,7 @@ class SessionQuestions(Shelf):
         # Nothing is indexed for it now: the session would be loaded beside that. Lists and searches do.
         def look(store: IndexStore) -> TimelinePage | None:
             opened = open_session(store, file.path)
-            return None if opened is None else timeline_preview(opened, turn)
+            return None if opened is None else timeline_preview(replace(opened, family=self.boundary.family(file.path)), turn)
 
         page = self._index.look(look)
         return None if page is None else mask_page(page, self.masker.mask)

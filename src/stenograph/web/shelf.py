@@ -5,30 +5,31 @@ What the archive alone has is served from copies.
 
 from __future__ import annotations
 
-import os
 import secrets
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
 from stenograph.catalog import Catalog
 from stenograph.config import Config
-from stenograph.disk import projects_folder
 from stenograph.errors import DiskError, SessionNotFoundError
 from stenograph.family import SessionFile, read_family
 from stenograph.redact import Masker
 from stenograph.sessions import ListCache, Listing, SessionInfo, Status, find_sessions, list_sessions
 from stenograph.turns import Session
 from stenograph.views import quoted
+from stenograph.web.boundary import Boundary
 from stenograph.web.errors import RequestError
 from stenograph.web.index_thread import IndexThread
 from stenograph.web.loading import AnswerCache, SessionCache
 
 #: How long a look at the archive is good for.
 _CATALOG_SECONDS = 30.0
+#: Each with copies of the sessions that were opened.
+_KEPT_CATALOGS = 2
 
 
 class Viewer(Struct, frozen=True, kw_only=True):
@@ -62,19 +63,17 @@ class Shelf:
         self.answers = AnswerCache()
         #: Sessions that were running when the list was last made.
         self.running = 0
-        #: Where files may be, links resolved; `projects` may be on another disk.
-        roots = [os.path.realpath(folder) for home in self.homes for folder in (home, projects_folder(home))]
-        self._roots = tuple(os.path.join(root, "") for root in roots)  # noqa: PTH118 - with a slash at its end
+        self.boundary = Boundary(self.homes)
         self._archive_folder = viewer.archive
-        self._cache = SessionCache()
+        self._cache = SessionCache(family=self.boundary.family)
         self._index = IndexThread(self.homes, viewer.index)
         self._lists = ListCache()
         self._has_recalled = False
         self._listing = threading.Lock()
         self._files: dict[str, SessionFile] = {}
         self._lock = threading.Lock()
-        # Copies of archived sessions live as long as the server, so all catalogs are kept.
         self._catalogs: list[Catalog] = []
+        self._looking = threading.Lock()
         self._catalog_until = 0.0
 
     def command(self, *words: str) -> str:
@@ -106,10 +105,22 @@ class Shelf:
 
     def _catalog(self) -> Catalog:
         """What the archive has, as it was a moment ago."""
-        if not self._catalogs or time.monotonic() > self._catalog_until:
-            self._catalogs.append(Catalog(self.homes, self._archive_folder))
-            self._catalog_until = time.monotonic() + _CATALOG_SECONDS
-        return self._catalogs[-1]
+        with self._looking:
+            if not self._catalogs or time.monotonic() > self._catalog_until:
+                self._catalogs.append(Catalog(self.homes, self._archive_folder))
+                self._catalog_until = time.monotonic() + _CATALOG_SECONDS
+                # Who asked a moment ago still reads the copies of the one before.
+                for old in self._catalogs[:-_KEPT_CATALOGS]:
+                    old.close()
+                del self._catalogs[:-_KEPT_CATALOGS]
+            return self._catalogs[-1]
+
+    def close(self) -> None:
+        """Delete the copies."""
+        with self._looking:
+            for catalog in self._catalogs:
+                catalog.close()
+            self._catalogs.clear()
 
     def _kept(self) -> list[SessionInfo]:
         """The sessions that only the archive has; an unreadable archive stops no list."""
@@ -120,8 +131,7 @@ class Shelf:
 
     def _refuse_outside(self, path: Path) -> None:
         """A link in a home must not lead out of it. Raises RequestError."""
-        real = os.path.realpath(path)
-        if not real.startswith(self._roots):
+        if not self.boundary.contains(path):
             raise RequestError(403, "outside", "this file is a link that leads out of the Claude config directory")
 
     def path(self, session_id: str, agent: str | None) -> Path:
@@ -155,13 +165,14 @@ class Shelf:
             store.close()
 
     def listing(self) -> Listing:
-        """Every session there is, hidden ones included."""
+        """Every session there is, hidden ones included, but none whose file is outside."""
         # One at a time: the first one reads the files, and the others would read the same ones.
         with self._listing:
             self._recall()
             found = list_sessions(
                 self.homes,
                 everything=True,
+                where=self._is_listed(),
                 active_seconds=self.config.active_seconds,
                 cache=self._lists,
                 also=self._kept(),
@@ -169,6 +180,11 @@ class Shelf:
             self._note_files(self._lists.files)
         self.running = sum(info.status is Status.RUNNING and info.hidden is None for info in found.sessions)
         return found
+
+    def _is_listed(self) -> Callable[[SessionInfo], bool]:
+        """What tells which sessions of a list are served."""
+        contains = self.boundary.checker()
+        return lambda info: info.archived or contains(info.path)
 
     def _recall(self) -> None:
         """Before the first list: what the index read of files need not be read again."""

@@ -19,6 +19,7 @@ from stenograph.web.errors import RequestError
 
 _FOLDER = Path(__file__).parent / "static"
 _TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+_ASKED = "private, no-cache"
 _FOREVER = "private, max-age=31536000, immutable"
 
 
@@ -60,7 +61,9 @@ def _answer(request: Request, name: str) -> Response:
     data = _files().get(name)
     if data is None:
         raise RequestError(404, "not-found", "there is nothing at this address")
-    return tagged_response(request, data, _TYPES[Path(name).suffix])
+    answer = tagged_response(request, data, _TYPES[Path(name).suffix])
+    answer.headers["cache-control"] = _ASKED
+    return answer
 
 
 def export_styles() -> str:

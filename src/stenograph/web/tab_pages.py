@@ -10,13 +10,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from stenograph.family import read_family
 from stenograph.views import export_text, mask_page
 from stenograph.views.html import render_files, render_messages, render_raw, render_records, render_resume
 from stenograph.web.answers import tagged_response
 from stenograph.web.errors import RequestError
 from stenograph.web.parameters import FilesQuery, MessagesQuery, NoQuery, RecordQuery, RecordsQuery
-from stenograph.web.session_pages import html_answer, number_of, page_context, timeline_of
+from stenograph.web.session_pages import LARGEST_COMPARED, html_answer, number_of, page_context, timeline_of
 from stenograph.web.static_files import export_styles
 
 if TYPE_CHECKING:
@@ -50,6 +49,13 @@ def _heading(questions: Library, session_id: str) -> TimelinePage:
     return replace(page, session=replace(page.session, id=session_id))
 
 
+def _changed(questions: Library, session_id: str, heading: TimelinePage) -> int:
+    """How many files were changed, where the timeline says it too."""
+    if heading.size > LARGEST_COMPARED:
+        return 0
+    return len(questions.files(session_id, FilesQuery(changed=True)).files)
+
+
 async def files(request: Request) -> Response:
     context, session_id, full = page_context(request), request.path_params["session_id"], bool(number_of(request, "full"))
 
@@ -68,7 +74,8 @@ async def messages(request: Request) -> Response:
         page = questions.messages(session_id, MessagesQuery(release=release, offset=offset, limit=_MESSAGES))
         resume = questions.check_session(session_id, NoQuery()).resume
         heading = _heading(questions, session_id)
-        return render_messages(page, heading, context, resume=resume, offset=offset, limit=_MESSAGES)
+        changed = _changed(questions, session_id, heading)
+        return render_messages(page, heading, context, resume=resume, offset=offset, limit=_MESSAGES, changed=changed)
 
     return await html_answer(request, render)
 
@@ -90,8 +97,9 @@ async def download(request: Request) -> Response:
 
     def make() -> bytes:
         questions: Library = request.app.state.questions
-        pieces = export_text(questions.load(session_id), questions.file(session_id), form, questions.masker.mask, export_styles())
-        return b"".join(pieces)
+        session, file = questions.load(session_id), questions.file(session_id)
+        family = questions.boundary.family(file.path)
+        return b"".join(export_text(session, file, form, questions.masker.mask, export_styles(), family=family))
 
     answer = tagged_response(request, await run_sync(make), _FORMS[form])
     name = "".join(letter if letter.isalnum() and letter.isascii() else "-" for letter in session_id)[:60]
@@ -105,8 +113,10 @@ async def records(request: Request) -> Response:
 
     def render(questions: Library) -> str:
         page = questions.records(session_id, RecordsQuery(first=first, limit=_RECORDS, agent=agent))
-        agents = [found.agent_id for found in read_family(questions.file(session_id).path).agents]
-        return render_records(page, _heading(questions, session_id), context, agents=agents, limit=_RECORDS)
+        agents = [found.agent_id for found in questions.boundary.family(questions.file(session_id).path).agents]
+        heading = _heading(questions, session_id)
+        changed = _changed(questions, session_id, heading)
+        return render_records(page, heading, context, agents=agents, limit=_RECORDS, changed=changed)
 
     return await html_answer(request, render)
 

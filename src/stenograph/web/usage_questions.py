@@ -71,7 +71,7 @@ class UsageQuestions(Shelf):
 
     def usage(self, query: UsageQuery) -> UsagePage:
         """Raises UsageError."""
-        from stenograph.analysis import UsageBy, UsageScope, usage_table
+        from stenograph.analysis import UsageBy, UsageScope, unlisted_sessions, usage_table
         from stenograph.index import sync_usage
         from stenograph.pricing import Tariff
         from stenograph.views import usage_page
@@ -82,10 +82,20 @@ class UsageQuestions(Shelf):
 
         def answer(store: IndexStore) -> UsagePage:
             report = sync_usage(store, self.homes, archived=self._usage.archived(), seconds=_USAGE_PATIENCE)
-            table = usage_table(store, UsageScope(tuple(self.homes), since, until), tariff, by=UsageBy(query.by))
-            titles = {info.path: info.title for info in self.listing().sessions} if query.by == "session" else None
+            scope = UsageScope(tuple(self.homes), since, until)
+            table = usage_table(store, scope, tariff, by=UsageBy(query.by))
+            is_ranked = query.by == "project"
+            listed = () if is_ranked else self.listing().sessions
+            hidden = {info.path for info in listed if info.hidden is not None}
             return usage_page(
-                table, report, timezone=str(now.tzinfo), prices=tariff.source, since=since, until=until, titles=titles
+                table,
+                report,
+                timezone=str(now.tzinfo),
+                prices=tariff.source,
+                since=since,
+                until=until,
+                titles={info.path: info.title for info in listed} if query.by == "session" else None,
+                unlisted=unlisted_sessions(store, scope, hidden.__contains__) if not is_ranked else None,
             )
 
         return mask_page(self._usage.peek(answer), self.masker.mask)
@@ -96,9 +106,11 @@ class UsageQuestions(Shelf):
         from stenograph.pricing import Tariff
         from stenograph.views import reconciliation_page
 
-        since = None if query.since is None else date_or_age(query.since, datetime.now().astimezone())
+        now = datetime.now().astimezone()
+        since = None if query.since is None else date_or_age(query.since, now)
+        until = None if query.until is None else date_or_age(query.until, now)
         found = self._usage.peek(
-            lambda store: reconcile_sessions(store, tuple(self.homes), Tariff(), since=since, explain=_EXPLAINED)
+            lambda store: reconcile_sessions(store, tuple(self.homes), Tariff(), since=since, until=until, explain=_EXPLAINED)
         )
         return reconciliation_page(found, mask=self.masker.mask)
 
@@ -129,6 +141,8 @@ class UsageQuestions(Shelf):
 
         def answer(store: IndexStore) -> list[KnownSession]:
             sync_usage(store, self.homes, archived=self._usage.archived(), seconds=_USAGE_PATIENCE)
-            return known_sessions(store, self.homes, Tariff(), since=since, until=until, seconds=_WASTE_PATIENCE)
+            found = known_sessions(store, self.homes, Tariff(), since=since, until=until, seconds=_WASTE_PATIENCE)
+            contains = self.boundary.checker()
+            return [each for each in found if contains(each.path)]
 
         return self._usage.peek(answer)

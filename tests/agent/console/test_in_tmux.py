@@ -133,7 +133,7 @@ def test_a_question_shows_the_change_and_mode_answers_settle_the_rest(tmp_path: 
         assert "2 - two" in screen
         assert "2 + zwei" in screen
         assert path.read_text(encoding="utf-8") == "one\ntwo\nthree\n"
-        terminal.wait_for("1  Yes")
+        terminal.wait_for("1-3  esc no")
         terminal.press("2")
         terminal.wait_for("Edited.")
         assert "accept edits" in terminal.screen()
@@ -145,7 +145,7 @@ def test_tab_edits_the_rule_whatever_is_selected(tmp_path: Path) -> None:
     steps = [say(tool("Bash", command="npm test", description="Test")), say(text("Tested."))]
     with console(tmp_path, {"test": steps}) as (terminal, _):
         terminal.submit(cue("test", "Test it."))
-        terminal.wait_for("▌ 1  Yes")
+        assert "▌ 1  Yes" in terminal.wait_for("tab edit rule")
         terminal.press("Tab")
         terminal.wait_for("Rule to write")
         terminal.press("C-u")
@@ -154,6 +154,28 @@ def test_tab_edits_the_rule_whatever_is_selected(tmp_path: Path) -> None:
         terminal.wait_for("Tested.")
     kept = json.loads((tmp_path / "work" / ".claude" / "settings.local.json").read_text(encoding="utf-8"))
     assert kept["permissions"]["allow"] == ["Bash(npm *)"]
+
+
+@pytest.mark.proof
+def test_all_of_a_long_command_is_seen_before_it_is_allowed(tmp_path: Path) -> None:
+    command = "\n".join(["true", *(f"echo {number} >> made" for number in range(60))])
+    steps = [say(tool("Bash", command=command, description="Write")), say(text("Written."))]
+    with console(tmp_path, {"write": steps}, rows=9) as (terminal, _):
+        terminal.submit(cue("write", "Write it."))
+        screen = terminal.wait_for("esc no")
+        assert re.search(r"… \d+ more lines  ctrl-o shows all\n( +echo 58 >> made\n)? +echo 59 >> made\n", screen)
+        assert re.search(r"▌ 1  Yes *\n  2  Yes, always in this project *\n( +adds .*\n)*  3  No, and say", screen)
+        terminal.press("C-o")
+        assert "echo 2 >> made" in terminal.wait_for("q back")
+        terminal.press("q")
+        terminal.wait_for("esc no")
+        terminal.paste("1. do this\n2. do that")
+        terminal.wait_for("pause typing to answer")
+        terminal.wait_for("esc no")
+        assert not (tmp_path / "work" / "made").exists()
+        terminal.press("1")
+        terminal.wait_for("Written.")
+    assert (tmp_path / "work" / "made").read_text(encoding="utf-8").endswith("59\n")
 
 
 @pytest.mark.proof
@@ -377,14 +399,14 @@ def test_questions_of_the_model_and_a_plan_are_answered_with_numbers(tmp_path: P
     scenes = {"ask": [say(asks), say(text("Chosen."))], "plan": [say(plans), say(text("Carrying out."))]}
     with console(tmp_path, scenes) as (terminal, stage):
         enter(terminal, cue("ask", "Ask me."))
-        terminal.wait_for("2  Blue")
+        assert "2  Blue" in terminal.wait_for("enter choose")
         terminal.press("2")
         assert "• Which color?\n> Blue\n" in terminal.wait_for("Chosen.")
         assert '"Which color?"="Blue"' in messages_of(stage.requests[-1])
         terminal.press("BTab", "BTab")
         terminal.wait_for("  plan  ")
         enter(terminal, cue("plan", "Plan it."))
-        assert "2 Test it" in terminal.wait_for("Carry out this plan?")
+        assert "2 Test it" in terminal.wait_for("1-3  esc keep planning")
         terminal.press("1")
         terminal.wait_for("Carrying out.")
         terminal.wait_for("  accept edits  ")

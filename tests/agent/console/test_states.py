@@ -50,7 +50,7 @@ def test_headings_start_at_the_edge_and_the_context_says_what_is_next(tmp_path: 
         screen = terminal.wait_for("Worth dropping")
     # A window of 1,000,000, of which 20,000 are left for the summary and 13,000 for results.
     assert "compacts at 967k" in screen
-    assert re.search(r"Worth dropping +tokens  per later turn\n  Bash seq 1 2000, turn 1 +\d\.\dk +~\$0\.0\d+", screen)
+    assert re.search(r"Worth dropping +tokens  per later call\n  Bash seq 1 2000, turn 1 +\d\.\dk +~\$0\.0\d+", screen)
 
 
 def test_enter_on_an_empty_line_sends_what_is_queued_at_once(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_a_rejected_plan_shows_what_was_said_and_the_model_hears_it(tmp_path: Pa
     plan = tool("ExitPlanMode", plan="1. Do it")
     with console(tmp_path, {"plan": [say(plan), say(text("Thinking again."))]}, "--permission-mode", "plan") as (terminal, stage):
         enter(terminal, cue("plan", "Plan it."))
-        terminal.wait_for("Carry out this plan?")
+        assert "Carry out this plan?" in terminal.wait_for("1-3  esc keep planning")
         terminal.press("3")
         terminal.wait_for("What should change in the plan?")
         enter(terminal, "Smaller steps, please.")

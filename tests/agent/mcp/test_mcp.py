@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import socket
 import sys
-import time
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +20,7 @@ import pytest
 from lab.clients import run_client
 from lab.observatory.scenes import cue, say, text, tool
 from tests.agent.mcp.calls import CALLS, answers, configuration, steps
+from tests.agent.mcp.serving import serving
 from tests.agent.world import Json, World, lines_of, turn_ends, world_at
 from tests.cli.running import run as run_steno
 from tests.conftest import Client
@@ -28,6 +31,7 @@ from stenograph.agent.engine.options import PermissionMode
 from stenograph.agent.mcp.config import ServerConfig, ServerScope, Transport, configured_servers
 from stenograph.agent.mcp.servers import McpServers, ServerStatus, ServerTool, plain_name
 from stenograph.agent.mcp.tools import server_tools
+from stenograph.client_settings import ClientSettings, merge_settings, read_settings_files
 
 THEIRS: Json = json.loads(Path(__file__).with_name("answers.json").read_text())
 RELEASE = "2.1.325"
@@ -204,6 +208,9 @@ def test_a_projects_own_servers_need_trust(world: World) -> None:
     assert offered(world) != []
     seen = play(world, [], json.dumps({"mcpServers": {}}), is_trusted=True, strict_mcp_config=True)
     assert (offered(world), notices(seen)) == ([], [])
+    disabled = ClientSettings(mcp_disabled=frozenset({"probe"}))
+    play(world, [], json.dumps({"mcpServers": {}}), is_trusted=True, settings=disabled)
+    assert offered(world) == []
 
 
 @pytest.mark.parametrize(
@@ -238,6 +245,52 @@ def test_setting_sources_say_whose_servers_are_used(tmp_path: Path, sources: str
     assert set(found.servers) == {*used, "given"}
 
 
+@pytest.mark.parametrize(
+    ("files", "used"),
+    [
+        ({}, {"a", "b", "c", "d"}),
+        ({"user": {"disabledMcpjsonServers": ["a"]}}, {"b", "c", "d"}),
+        ({"project": {"disabledMcpjsonServers": ["a"]}}, {"b", "c", "d"}),
+        ({"local": {"disabledMcpjsonServers": ["a"]}}, {"b", "c", "d"}),
+        ({"user": {"disabledMcpjsonServers": ["a"]}, "project": {"enabledMcpjsonServers": ["a"]}}, {"b", "c", "d"}),
+        ({"user": {"enableAllProjectMcpServers": True}, "project": {"disabledMcpjsonServers": ["a"]}}, {"b", "c", "d"}),
+        ({"user": {"enabledMcpjsonServers": ["a"]}}, {"a", "b", "c", "d"}),
+        # Those of the user's own file stay.
+        ({"user": {"disabledMcpjsonServers": ["b", "d"]}}, {"a", "b", "c", "d"}),
+    ],
+)
+def test_servers_of_the_project_can_be_disabled(tmp_path: Path, files: dict[str, Json], used: set[str]) -> None:
+    """The servers that 2.1.325 names in its first message of print mode, with the same files."""
+    home, cwd = tmp_path / ".claude", tmp_path / "work"
+    home.mkdir()
+    (cwd / ".claude").mkdir(parents=True)
+
+    def servers(names: str) -> str:
+        return json.dumps({"mcpServers": {name: {"command": "true"} for name in names}})
+
+    (tmp_path / ".claude.json").write_text(servers("bd"))
+    (cwd / ".mcp.json").write_text(servers("abc"))
+    places = {
+        "user": home / "settings.json",
+        "project": cwd / ".claude/settings.json",
+        "local": cwd / ".claude/settings.local.json",
+    }
+    for name, values in files.items():
+        places[name].write_text(json.dumps(values))
+    settings = merge_settings(*read_settings_files(home, cwd), is_trusted=True)
+    found = configured_servers([], cwd=cwd, home=home, environ={}, is_trusted=True, disabled=settings.mcp_disabled)
+    assert set(found.servers) == used
+
+
+def test_a_server_that_is_disabled_is_not_complained_about(tmp_path: Path) -> None:
+    servers = {"a": {"command": "true", "env": {"KEY": "${API_KEY}"}}, "b": {"type": "pigeon"}, "c": {"command": "true"}}
+    (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": servers}))
+    found = configured_servers(
+        [], cwd=tmp_path, home=tmp_path / "home", environ={}, is_trusted=True, disabled=frozenset({"a", "b"})
+    )
+    assert (set(found.servers), found.problems) == ({"c"}, [])
+
+
 def test_servers_of_the_clients_own_file_are_used(world: World) -> None:
     servers = json.loads(configuration())["mcpServers"]
     local = {"mcpServers": {"mine": servers["probe"]}}
@@ -270,31 +323,17 @@ def test_what_is_written_passes_a_strict_check(world: World) -> None:
 @contextmanager
 def http_server(kind: str) -> Iterator[str]:
     """A real one, of the official SDK."""
-    import socket
-    import subprocess
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
     program = (
+        "import sys\n"
         "from mcp.server.mcpserver import MCPServer\n"
         "server = MCPServer('far', instructions='From afar.')\n"
         "@server.tool()\n"
         "def shout(words: str) -> str:\n"
         "    return words.upper()\n"
-        f"server.run(transport='{kind}', port={port})\n"
+        f"server.run(transport='{kind}', port=int(sys.argv[1]))\n"
     )
-    process = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    try:
-        for _ in range(200):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.05)
+    with serving(lambda port: [sys.executable, "-c", program, str(port)]) as port:
         yield f"http://127.0.0.1:{port}/{'sse' if kind == 'sse' else 'mcp'}"
-    finally:
-        process.kill()
-        process.wait()
 
 
 @pytest.mark.parametrize(("kind", "type_"), [("streamable-http", "http"), ("sse", "sse")])
@@ -319,6 +358,34 @@ def test_the_sdk_is_not_loaded_without_servers() -> None:
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 
 
+def test_a_server_is_found_by_its_own_name_first(tmp_path: Path) -> None:
+    configs = [
+        ServerConfig(name=name, scope=ServerScope.DYNAMIC, transport=Transport.STDIO, command="x")
+        for name in ("my.srv", "my_srv", "your.srv")
+    ]
+    servers = McpServers(configs, cwd=tmp_path, environment={}, environ={})
+    asked = ("my.srv", "my_srv", "your_srv", "nobody")
+    found = [servers.find(name) for name in asked]
+    assert [one and one.name for one in found] == ["my.srv", "my_srv", "your.srv", None]
+
+
+def test_a_program_that_never_listens_is_no_server() -> None:
+    with (
+        pytest.raises(AssertionError, match="no database"),
+        serving(lambda _: [sys.executable, "-c", "raise SystemExit('no database')"]),
+    ):
+        raise RuntimeError("it is one")
+
+
+def test_tools_know_nothing_of_the_servers_that_some_come_from() -> None:
+    """Imports inside functions too, which hide a cycle."""
+    import stenograph.agent.tools
+
+    (folder,) = stenograph.agent.tools.__path__
+    importing = [path.name for path in Path(folder).glob("*.py") if "stenograph.agent.mcp" in path.read_text(encoding="utf-8")]
+    assert importing == []
+
+
 def test_a_server_with_odd_names_and_schemas_can_not_make_an_endpoint_refuse_everything(tmp_path: Path) -> None:
     """The API refuses requests with two tools of one name, a name of over 128 characters, or input that is not an object."""
     config = ServerConfig(name="p q", scope=ServerScope.DYNAMIC, transport=Transport.STDIO, command="x")
@@ -333,3 +400,44 @@ def test_a_server_with_odd_names_and_schemas_can_not_make_an_endpoint_refuse_eve
     made = [tool.definition() for tool in server_tools(servers)]
     assert [one["name"] for one in made] == ["mcp__p_q__", "mcp__p_q__a__31mb", "mcp__p_q__a_b"]
     assert {one["input_schema"]["type"] for one in made} == {"object"}
+
+
+def test_inputs_of_servers_may_have_schemas_that_name_several_types_or_none(tmp_path: Path) -> None:
+    config = ServerConfig(name="s", scope=ServerScope.DYNAMIC, transport=Transport.STDIO, command="x")
+    servers = McpServers([config], cwd=tmp_path, environment={}, environ={})
+    (server,) = servers
+    server.status = ServerStatus.CONNECTED
+    members = {"a": {"type": ["string", "null"]}, "b": True, "c": {"type": "array", "items": True}, "d": {"type": "integer"}}
+    schema = {"type": "object", "properties": members, "required": ["c"]}
+    server.tools = [ServerTool(name="mcp__s__t", own_name="t", description="", schema=schema)]
+    (made,) = server_tools(servers)
+    given = {"a": None, "b": None, "c": [None, {"y": None}], "d": "4"}
+    assert made.check(given).arguments == {**given, "d": 4}
+
+
+@pytest.mark.parametrize("kind", ["json", "event", "packed"])
+def test_an_answer_without_an_end_is_given_up(kind: str, world: World) -> None:
+    """Of a server that sends a thousand megabytes if it is let, or says that they are compressed."""
+    heads = {"json": "application/json", "event": "text/event-stream", "packed": "application/json\r\nContent-Encoding: gzip"}
+    head = heads[kind]
+    sent: list[int] = []
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve() -> None:
+            block = b"data: " + b" " * 1_000_000
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = listening.accept()
+                    with connection, contextlib.suppress(OSError):
+                        connection.recv(65536)
+                        connection.sendall(f"HTTP/1.1 200 OK\r\nContent-Type: {head}\r\nConnection: close\r\n\r\n".encode())
+                        for _ in range(1000):
+                            connection.sendall(block)
+                            sent.append(len(block))
+
+        threading.Thread(target=serve, daemon=True).start()
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
+        world.stage.add("far", [say(text("Done."))])
+        seen = world.run(cue("far"), mcp_config=[json.dumps({"mcpServers": {"far": {"type": "http", "url": url}}})])
+    assert notices(seen) != []
+    assert sum(sent) < 200_000_000

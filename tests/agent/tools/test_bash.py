@@ -488,6 +488,7 @@ def test_a_folder_is_changed_to_where_it_is_named(desk: Desk, monkeypatch: pytes
 def test_the_keys_of_the_endpoint_are_not_in_the_environment(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-sentinel")
     monkeypatch.setenv("CLAUDE_CODE_OAUTH_TOKEN", "sentinel")
+    monkeypatch.setenv("CLAUDE_CODE_CLIENT_KEY_PASSPHRASE", "sentinel")
     monkeypatch.setenv("OTHER", "kept")
     desk.context.environment = {"ANTHROPIC_AUTH_TOKEN": "sentinel", "MORE": "given"}
     output = run(desk, "env")

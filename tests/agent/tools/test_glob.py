@@ -15,6 +15,7 @@ from tests.agent.tools.desk import Desk, denying
 from tests.disk.conftest import Unprivileged
 
 from stenograph.agent.tools import glob as glob_module
+from stenograph.agent.tools import globbing
 from stenograph.agent.tools.base import Json
 from stenograph.agent.tools.glob import GlobTool
 from stenograph.agent.tools.globbing import Glob, GlobError, fixed_part
@@ -137,7 +138,7 @@ def test_a_search_that_is_cancelled_ends(desk: Desk, monkeypatch: pytest.MonkeyP
         while not is_over("a.txt", False):
             yield "a.txt"
 
-    monkeypatch.setattr(glob_module, "walk_files", slow)
+    monkeypatch.setattr(globbing, "walk_files", slow)
 
     async def cancel() -> None:
         task = asyncio.create_task(desk.call(GLOB, pattern="*"))

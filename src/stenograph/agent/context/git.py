@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from stenograph.agent.permissions.git_reading import is_plain_repository
 from stenograph.agent.tools.base import ToolFailed
 from stenograph.agent.tools.texts import read_bytes
 
@@ -20,17 +20,28 @@ _BRANCH = re.compile(r"ref: refs/heads/([^\s~^:?*\[\\\x00-\x20\x7f]{1,255})")
 
 def branch_of(folder: Path) -> str:
     """The branch, `HEAD` when detached, empty outside a repository."""
-    for parent in (folder, *folder.parents):
-        git = parent / ".git"
+    for parent in _upward(str(folder)):
         try:
-            if git.is_file():  # a worktree, or a submodule
-                git = parent / _first_line(git).removeprefix("gitdir:").strip()
+            mode = os.stat(f"{parent}/.git").st_mode  # noqa: PTH116 - asked before every request
+        except (OSError, ValueError):  # ValueError: a name that can't be one
+            continue
+        git = Path(parent, ".git")
+        try:
+            if stat.S_ISREG(mode):  # a worktree, or a submodule
+                git = git.parent / _first_line(git).removeprefix("gitdir:").strip()
             head = _first_line(git / "HEAD")
         except (OSError, ValueError, ToolFailed):  # a pipe, a device, a name that can't be one
             continue
         found = _BRANCH.fullmatch(head)
         return found[1] if found else "HEAD"
     return ""
+
+
+def _upward(folder: str) -> Iterator[str]:
+    """A directory, and those above it."""
+    yield folder
+    while (above := os.path.dirname(folder)) != folder:  # noqa: PTH120
+        yield (folder := above)
 
 
 def _first_line(path: Path) -> str:
@@ -49,8 +60,12 @@ class GitState:
     def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
         self._text: str | None = None
         self._processes: list[subprocess.Popen[bytes]] = []
+        if not branch_of(folder):
+            return
+        from stenograph.agent.permissions.git_reading import is_plain_repository
+
         # Nobody has said yet that this repository is trusted.
-        if not branch_of(folder) or not is_plain_repository(folder, environ.get("PATH", os.defpath)):
+        if not is_plain_repository(folder, environ.get("PATH", os.defpath)):
             return
         for command in (
             ["status", "--porcelain", "--untracked-files=normal", "--ignore-submodules=all"],

@@ -14,17 +14,17 @@ from stenograph.records import Json
 
 #: The client's, for every model.
 _WINDOW, _MAX_OUTPUT = "CLAUDE_CODE_AUTO_COMPACT_WINDOW", "CLAUDE_CODE_MAX_OUTPUT_TOKENS"
-#: Of the Messages API, vLLM and OpenAI, llama.cpp.
+#: Of the Messages API, vLLM and OpenAI, llama.cpp. Compiled when an endpoint refuses something.
 _WINDOWS = (
-    re.compile(r"> (?P<tokens>\d+) maximum", re.IGNORECASE),
-    re.compile(r"exceed context limit: \d+ \+ \d+ > (?P<tokens>\d+)", re.IGNORECASE),
-    re.compile(r"maximum (?:context|model) length (?:is|of) (?P<tokens>\d+)", re.IGNORECASE),
-    re.compile(r"available context size \((?P<tokens>\d+) tokens\)", re.IGNORECASE),
-    re.compile(r"context (?:window|length|size) (?:is|of) (?P<tokens>\d+)", re.IGNORECASE),
+    r"> (?P<tokens>\d+) maximum",
+    r"exceed context limit: \d+ \+ \d+ > (?P<tokens>\d+)",
+    r"maximum (?:context|model) length (?:is|of) (?P<tokens>\d+)",
+    r"available context size \((?P<tokens>\d+) tokens\)",
+    r"context (?:window|length|size) (?:is|of) (?P<tokens>\d+)",
 )
 _OUTPUTS = (
-    re.compile(r"max_tokens: \d+ > (?P<tokens>\d+)", re.IGNORECASE),
-    re.compile(r"supports at most (?P<tokens>\d+) completion tokens", re.IGNORECASE),
+    r"max_tokens: \d+ > (?P<tokens>\d+)",
+    r"supports at most (?P<tokens>\d+) completion tokens",
 )
 #: Below this it is not a limit that one could work with.
 _LEAST = 256
@@ -104,8 +104,8 @@ class Limits:
         return True
 
 
-def _found(patterns: tuple[re.Pattern[str], ...], error: ModelError) -> int:
-    found = next((match for pattern in patterns if (match := pattern.search(str(error)))), None)
+def _found(patterns: tuple[str, ...], error: ModelError) -> int:
+    found = next((match for pattern in patterns if (match := re.search(pattern, str(error), re.IGNORECASE))), None)
     tokens = int(found["tokens"]) if found else 0
     return tokens if tokens >= _LEAST else 0
 

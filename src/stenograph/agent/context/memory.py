@@ -24,11 +24,11 @@ LARGEST_SUM = 400_000
 DEEPEST_IMPORT = 5
 _NAMES = ("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md")
 _LOCAL = "CLAUDE.local.md"
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
-_CODE_SPAN = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)
-_IMPORT = re.compile(r"(?:^|(?<=\s))@(\S+)")
+_FENCE = r"^ {0,3}(`{3,}|~{3,})"
+_CODE_SPAN = r"(?s)(`+)(?!`).*?(?<!`)\1(?!`)"
+_IMPORT = r"(?:^|(?<=\s))@(\S+)"
 #: A remark on lines of its own; 2.1.325 leaves it out too.
-_REMARK = re.compile(r"^[ \t]*<!--.*?-->[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_REMARK = r"(?sm)^[ \t]*<!--.*?-->[ \t]*(?:\n|\Z)"
 
 
 class MemoryKind(StrEnum):
@@ -74,7 +74,10 @@ class Memory:
 
     def nested_for(self, path: Path) -> list[MemoryFile]:
         """Memory of the directories between the project and a file, outermost first; each file once a session."""
-        path = Path(os.path.normpath(path))
+        name = os.path.normpath(path)
+        if os.path.dirname(name) == str(self._project):  # noqa: PTH120 - asked for every file that is read
+            return []
+        path = Path(name)
         if self._project not in path.parents:
             return []
         self._left = LARGEST_SUM
@@ -111,7 +114,7 @@ class Memory:
         if place in self._seen or not self._is_for_us(path, kind, folder) or (text := self._read(path)) is None:
             return
         self._seen.add(place)
-        remembered = _REMARK.sub("", text).strip()
+        remembered = re.sub(_REMARK, "", text).strip()
         if remembered:
             yield MemoryFile(path, kind, remembered)
         if depth == DEEPEST_IMPORT:
@@ -170,7 +173,7 @@ def imports_in(text: str) -> list[str]:
     plain: list[str] = []
     fence = ""
     for line in text.split("\n"):
-        found = _FENCE.match(line)
+        found = re.match(_FENCE, line)
         if fence:
             if found and found[1].startswith(fence) and not line.strip().strip(fence[0]):
                 fence = ""
@@ -178,8 +181,8 @@ def imports_in(text: str) -> list[str]:
             fence = found[1]
         else:
             plain.append(line)
-    outside = _CODE_SPAN.sub(" ", _REMARK.sub("", "\n".join(plain)))
-    return [name for name in (found.rstrip(".,;:!?)\"'") for found in _IMPORT.findall(outside)) if name]
+    outside = re.sub(_CODE_SPAN, " ", re.sub(_REMARK, "", "\n".join(plain)))
+    return [name for name in (found.rstrip(".,;:!?)\"'") for found in re.findall(_IMPORT, outside)) if name]
 
 
 def _resolve(name: str, folder: Path) -> Path:

@@ -7,24 +7,19 @@ not mention come after it.
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterable
-from enum import StrEnum
-from pathlib import Path
 
 from msgspec import Struct
 
-from stenograph.agent.customs.frontmatter import read_document
-from stenograph.client_settings import ALL_SOURCES
+from stenograph.agent.customs.files import CustomFile, CustomFiles, CustomSource
+from stenograph.agent.engine.options import AgentOptions
+from stenograph.agent.permissions.live_policy import policy_from
+from stenograph.agent.permissions.policy import Permissions
+from stenograph.agent.tools.base import Workspace
 
-_PLACE = re.compile(r"\$ARGUMENTS(?:\[(\d+)\])?|\$(\d+)")
+_PLACE = r"\$ARGUMENTS(?:\[(\d+)\])?|\$(\d+)"
 #: Characters of a description in the listing (2.1.325).
 _LONGEST_DESCRIPTION = 1_536
-
-
-class CustomSource(StrEnum):
-    USER = "user"
-    PROJECT = "project"
 
 
 class CustomCommand(Struct, frozen=True, kw_only=True):
@@ -73,39 +68,37 @@ class CustomCommands:
         return [one for one in self.all if one.is_for_model]
 
 
-def own_commands(home: Path, project: Path, sources: frozenset[str] = ALL_SOURCES) -> CustomCommands:
+def own_commands(files: CustomFiles) -> CustomCommands:
     """In the client's order: skills, the user's first, then commands by name. The first of a name wins."""
-    folders = [(home, CustomSource.USER)] if "user" in sources else []
-    folders += [(project / ".claude", CustomSource.PROJECT)] if "project" in sources else []
-    skills = [one for folder, source in folders for one in _skills_in(folder / "skills", source)]
-    commands = [one for folder, source in folders for one in _commands_in(folder / "commands", source)]
+    skills = filter(None, map(_skill, files.of_kind("skills", "*/SKILL.md")))
+    commands = filter(None, map(_command, files.of_kind("commands", "**/*.md")))
     found: dict[str, CustomCommand] = {}
     for one in [*skills, *sorted(commands, key=lambda one: (one.name.lower(), one.source is CustomSource.USER))]:
         found.setdefault(one.name, one)
     return CustomCommands(found.values())
 
 
-def command_names(home: Path, project: Path, sources: frozenset[str] = ALL_SOURCES) -> list[str]:
-    """What a user can call, without the slash."""
-    return [one.name for one in own_commands(home, project, sources).all if one.is_for_user]
+def command_names(options: AgentOptions) -> list[str]:
+    """What a user can call, without the slash. Raises UsageError for an invalid rule."""
+    permissions = Permissions(policy_from(options), Workspace(cwd=options.cwd, project=options.cwd))
+    files = CustomFiles(options, permissions.may_read)
+    return [one.name for one in own_commands(files).all if one.is_for_user]
 
 
-def _skills_in(folder: Path, source: CustomSource) -> Iterable[CustomCommand]:
-    for path in sorted(folder.glob("*/SKILL.md")) if folder.is_dir() else ():
-        if (made := _read(path, path.parent.name, source, str(path.parent))) is not None:
-            yield made
+def _skill(file: CustomFile) -> CustomCommand | None:
+    folder = file.path.parent
+    return _read(file, folder.name, str(folder))
 
 
-def _commands_in(folder: Path, source: CustomSource) -> Iterable[CustomCommand]:
-    for path in sorted(folder.rglob("*.md")) if folder.is_dir() else ():
-        # A command in a directory is called by both names.
-        name = ":".join(path.relative_to(folder).with_suffix("").parts)
-        if (made := _read(path, name, source, "")) is not None:
-            yield made
+def _command(file: CustomFile) -> CustomCommand | None:
+    # A command in a directory is called by both names.
+    return _read(file, ":".join(file.path.relative_to(file.folder).with_suffix("").parts), "")
 
 
-def _read(path: Path, name: str, source: CustomSource, folder: str) -> CustomCommand | None:
-    document = read_document(path)
+def _read(file: CustomFile, name: str, folder: str) -> CustomCommand | None:
+    from stenograph.agent.customs.frontmatter import read_document
+
+    document = read_document(file.path)
     if document is None:
         return None
     own_name = document.text("name") if folder else ""
@@ -120,7 +113,7 @@ def _read(path: Path, name: str, source: CustomSource, folder: str) -> CustomCom
         body=document.body,
         folder=folder,
         allowed_tools=document.names("allowed-tools") or [],
-        source=source,
+        source=file.source,
         is_for_model=not document.is_set("disable-model-invocation"),
         is_for_user=document.is_set("user-invocable", default=True),
     )
@@ -143,11 +136,13 @@ def _with_arguments(text: str, arguments: str) -> str:
             return arguments
         return words[int(number)] if int(number) < len(words) else match[0]
 
-    filled = _PLACE.sub(replaced, text)
+    filled = re.sub(_PLACE, replaced, text)
     return filled if is_used or not arguments else f"{filled}\n\nARGUMENTS: {arguments}"
 
 
 def _words(arguments: str) -> list[str]:
+    import shlex
+
     try:
         return shlex.split(arguments)
     except ValueError:

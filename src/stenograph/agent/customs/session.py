@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stenograph.agent.customs.agents import own_agents
 from stenograph.agent.customs.commands import CustomCommand, own_commands
-from stenograph.agent.customs.skill_tool import SkillTool, grants, with_output
+from stenograph.agent.customs.files import CustomFiles
 from stenograph.agent.engine.asides import Aside, AsideContext
 from stenograph.agent.engine.commands import Command, CommandRegistry, Expansion
 from stenograph.agent.engine.options import AgentOptions
@@ -21,23 +22,30 @@ if TYPE_CHECKING:
     from stenograph.agent.engine.dialogue import Dialogue
 
 #: `@path` in a command's text.
-_FILE = re.compile(r"(?<![\w`@])@((?:~/|\.{0,2}/)?[\w.-][\w./-]*)")
+_FILE = r"(?<![\w`@])@((?:~/|\.{0,2}/)?[\w.-][\w./-]*)"
 _MOST_FILES = 20
 _LISTING = "The following skills are available for use with the Skill tool:"
 
 
 class SessionCustoms:
-    def __init__(self, options: AgentOptions, is_said: Callable[[str], bool]) -> None:
-        """`is_said`: whether a text is in the conversation."""
-        self.commands = own_commands(options.home, options.cwd, options.sources)
-        own = own_agents(options.home, options.cwd, options.sources)
+    def __init__(self, options: AgentOptions, is_said: Callable[[str], bool], may_read: Callable[[Path], bool]) -> None:
+        """`is_said`: whether a text is in the conversation. `may_read`: whether no rule denies reading a file."""
+        files = CustomFiles(options, may_read)
+        self.commands = own_commands(files)
+        own = own_agents(files)
+        #: One line for each file or folder that was skipped.
+        self.problems = files.problems
         #: By name.
         self.agent_types = dict(sorted({**TYPES, **own}.items(), key=lambda item: item[0].lower())) if own else dict(TYPES)
         self._is_trusted = options.is_trusted
         self._is_said = is_said
 
     def tools(self) -> list[Tool[Any]]:
-        return [SkillTool(self.commands, is_trusted=self._is_trusted)] if self.commands.for_model else []
+        if not self.commands.for_model:
+            return []
+        from stenograph.agent.customs.skill_tool import SkillTool
+
+        return [SkillTool(self.commands, is_trusted=self._is_trusted)]
 
     @property
     def names(self) -> list[str]:
@@ -61,12 +69,14 @@ class SessionCustoms:
                 )
 
     async def _run(self, command: CustomCommand, dialogue: Dialogue, arguments: str) -> Expansion:
+        from stenograph.agent.customs.skill_tool import grants, with_output
+
         allowed = command.allowed_tools if grants(command, is_trusted=self._is_trusted) else []
         # They hold for the commands in its text too.
         dialogue.transcript.grant(allowed)
         text = await with_output(command.expanded(arguments), dialogue.tools.run_command)
         companions = [Companion(content=[{"type": "text", "text": text}], allowed=allowed)]
-        for name in list(dict.fromkeys(_FILE.findall(text)))[:_MOST_FILES]:
+        for name in list(dict.fromkeys(re.findall(_FILE, text)))[:_MOST_FILES]:
             if file := await _file_text(name.rstrip("."), dialogue.tools.read_file):
                 companions.append(Companion(content=file))
         return Expansion(prompt=write.command_words(command.name, arguments), companions=companions)

@@ -8,7 +8,8 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from stenograph.agent.customs.commands import CustomCommand, CustomCommands, CustomSource
+from stenograph.agent.customs.commands import CustomCommand, CustomCommands
+from stenograph.agent.customs.files import CustomSource
 from stenograph.agent.tools.base import Companion, Json, Tool, ToolContext, ToolFailed, ToolInput, ToolOutput, failed_use
 
 _SHELL = re.compile(r"!`([^`\n]+)`")

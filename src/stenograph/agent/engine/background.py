@@ -136,6 +136,8 @@ class BackgroundShell(BackgroundTask):
         named = f'Background command "{self.description}"'
         if self.status is TaskStatus.FAILED:
             return f"{named} failed with exit code {self.exit_code}"
+        if self.status is TaskStatus.KILLED:
+            return f"{named} was stopped"
         return f"{named} completed (exit code {self.exit_code})"
 
 

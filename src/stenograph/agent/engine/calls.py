@@ -161,8 +161,8 @@ def _since(began: float) -> int:
     return round((time.monotonic() - began) * 1000)
 
 
-_ADDRESS = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+)/pull/([0-9]+)")
-_MAKES_ONE = re.compile(r"\bgh\s+pr\s+create\b")
+_ADDRESS = r"https://github\.com/([\w.-]+/[\w.-]+)/pull/([0-9]+)"
+_MAKES_ONE = r"\bgh\s+pr\s+create\b"
 
 
 class PullRequest(Struct, frozen=True):
@@ -174,9 +174,9 @@ class PullRequest(Struct, frozen=True):
 def pull_request_of(result: CallResult) -> PullRequest | None:
     """The pull request that a command has just created."""
     command, content = result.call.given.get("command"), result.block["content"]
-    if result.is_error or not (isinstance(command, str) and isinstance(content, str) and _MAKES_ONE.search(command)):
+    if result.is_error or not (isinstance(command, str) and isinstance(content, str) and re.search(_MAKES_ONE, command)):
         return None
-    found = _ADDRESS.search(content)
+    found = re.search(_ADDRESS, content)
     return PullRequest(int(found[2]), found[0], found[1]) if found else None
 
 

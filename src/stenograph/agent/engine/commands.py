@@ -15,7 +15,7 @@ from stenograph.records import Json
 if TYPE_CHECKING:
     from stenograph.agent.engine.dialogue import Dialogue
 
-_COMMAND = re.compile(r"/([A-Za-z][\w:.-]*)(?:\s+(.*))?", re.DOTALL)
+_COMMAND = r"(?s)/([A-Za-z][\w:.-]*)(?:\s+(.*))?"
 
 
 class Expansion(Struct, frozen=True, kw_only=True):
@@ -56,7 +56,7 @@ class CommandRegistry:
 
     def find(self, prompt: str | list[Json]) -> tuple[Command, str] | None:
         """The command that a prompt calls, and its arguments."""
-        found = _COMMAND.fullmatch(prompt.strip()) if isinstance(prompt, str) else None
+        found = re.fullmatch(_COMMAND, prompt.strip()) if isinstance(prompt, str) else None
         command = self._by_name.get(found[1]) if found else None
         return (command, (found[2] or "").strip()) if command and found else None
 

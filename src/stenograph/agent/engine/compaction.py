@@ -36,7 +36,7 @@ _LEFT_OUT = "[left out: too long for a summary]"
 #: How a summary begins in every release.
 BEGINS = "This session is being continued from a previous conversation that ran out of context."
 _GO_ON = "Continue the work where it was left off. Do not ask about it, and do not repeat this summary."
-_SUMMARY = re.compile(r"<summary>(.*?)(?:</summary>|\Z)", re.DOTALL)
+_SUMMARY = r"(?s)<summary>(.*?)(?:</summary>|\Z)"
 #: Tokens by which a conversation grows before a failed compaction is tried again.
 _GROWN = 10_000
 
@@ -73,7 +73,7 @@ async def ask_for_summary(shared: Shared, request: Request, instructions: str, o
     if end.stop_reason == "refusal" or any(block["type"] == "tool_use" for block in blocks):
         raise CompactionRefused("the model did not summarize; the conversation is unchanged")
     text = "".join(block["text"] for block in blocks if block["type"] == "text")
-    found = _SUMMARY.search(text)
+    found = re.search(_SUMMARY, text)
     summary = (found[1] if found else text).strip()
     if not summary:
         raise CompactionRefused("the model gave no summary; the conversation is unchanged")

@@ -10,11 +10,10 @@ import asyncio
 import contextlib
 import functools
 import time
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stenograph.agent.context.costs import has_price
 from stenograph.agent.context.git import GitState
 from stenograph.agent.context.limits import Limits
 from stenograph.agent.context.memory import Memory
@@ -34,7 +33,6 @@ from stenograph.agent.engine.hooks import Hooks
 from stenograph.agent.engine.inbox import Control, ControlKind, Inbox, Priority, TaskNotice, UserPrompt, Waiting
 from stenograph.agent.engine.options import AgentOptions, Compat, PermissionMode
 from stenograph.agent.engine.shared import Shared, UsageTally
-from stenograph.agent.engine.subagents import SubAgents
 from stenograph.agent.mcp.session import SessionServers
 from stenograph.agent.permissions.live_policy import Behavior, LivePolicy, PermissionUpdate, policy_from
 from stenograph.agent.permissions.policy import Permissions
@@ -44,17 +42,18 @@ from stenograph.agent.recording.places import readable_folders, tasks_folder
 from stenograph.agent.tools import all_tools, unwanted_tools
 from stenograph.agent.tools.agent import AgentType
 from stenograph.agent.tools.asking_user import user_tools
-from stenograph.agent.tools.base import Workspace
+from stenograph.agent.tools.base import SubagentResult, Tool, Workspace
 from stenograph.agent.tools.shell import command_environment, search_path
 from stenograph.agent.tools.toolbox import Toolbox
 from stenograph.errors import DiskError, UsageError
 from stenograph.family import history_folder
 from stenograph.model import ModelClient
-from stenograph.records import Json
+from stenograph.records import Envelope, Json
 
 if TYPE_CHECKING:
     from stenograph.agent.hooks.client_hooks import CallHook, ClientHooks, HookCallbacks
     from stenograph.agent.mcp.hosted import Exchange
+    from stenograph.agent.mcp.login import Show
 
 Prompt = str | list[Json]
 
@@ -79,6 +78,18 @@ def _with_structured_output(toolbox: Toolbox, options: AgentOptions) -> Toolbox:
     from stenograph.agent.tools.structured_output import StructuredOutput
 
     return toolbox.also([StructuredOutput(options.json_schema)])
+
+
+def _has_price(model: str, options: AgentOptions) -> bool:
+    from stenograph.agent.context.costs import has_price  # few have a budget
+
+    return has_price(model, options.profiles)
+
+
+async def _run_agent(shared: Shared, envelope: Envelope, workspace: Workspace, main: str, /, **task: Any) -> SubagentResult:
+    from stenograph.agent.engine.subagents import SubAgents  # not before the first one
+
+    return await SubAgents(shared, envelope, workspace, model=main)(**task)
 
 
 class Agent:
@@ -116,7 +127,7 @@ class Agent:
             readable=readable_folders(opened.recorder.path),
             search_path=search_path(options.environ, workspace.folders),
         )
-        self._customs = SessionCustoms(options, opened.conversation.says)
+        self._customs = SessionCustoms(options, opened.conversation.says, permissions.may_read)
         tools = [*all_tools(options, self._customs.agent_types), *self._customs.tools()]
         for_user = user_tools(is_old=options.compat is Compat.OLD)
         absent = set() if approver is not None else {tool.name for tool in for_user}
@@ -163,7 +174,7 @@ class Agent:
             toolbox=_with_structured_output(toolbox, options),
             permissions=permissions,
             workspace=workspace,
-            run_agent=SubAgents(self._shared, envelope, workspace, model=models.main),
+            run_agent=functools.partial(_run_agent, self._shared, envelope, workspace, models.main),
             history=history,
             max_turns=options.max_turns,
         )
@@ -238,6 +249,25 @@ class Agent:
     @property
     def server_states(self) -> list[Json]:
         return self._servers.states
+
+    @property
+    def servers_to_log_in(self) -> list[str]:
+        """MCP servers that want a login."""
+        return self._servers.names_to_log_in
+
+    @property
+    def servers_logged_in(self) -> list[str]:
+        return self._servers.names_logged_in
+
+    async def log_in_to_server(self, name: str, show: Show) -> None:
+        """What it has now is offered from the next request on. Raises LoginError, DiskError."""
+        await self._servers.log_in(name, show)
+        self._offer_again(name)
+
+    async def log_out_of_server(self, name: str) -> None:
+        """Its tools are no longer offered. Raises DiskError."""
+        await self._servers.log_out(name)
+        self._offer_again(name)
 
     def host_servers(self, exchange: Exchange) -> None:
         """How to reach MCP servers in the process that started us. Before `serve`."""
@@ -375,10 +405,7 @@ class Agent:
 
     async def _work(self) -> None:
         began = time.monotonic()
-        tools = await self._servers.start()
-        allowed = [tool for tool in tools if not self._permissions.denies_tool(tool)]
-        for toolbox in {self._shared.toolbox, self._dialogue.toolbox}:
-            toolbox.add(allowed)
+        self._offer(await self._servers.start())
         self._begin()
         if hooks := self._shared.hooks:
             is_resumed = self._options.resume is not None or self._options.go_on
@@ -402,6 +429,23 @@ class Agent:
             )
         )
 
+    @property
+    def _toolboxes(self) -> set[Toolbox]:
+        """Of subagents, and of the main conversation, which may have more."""
+        return {self._shared.toolbox, self._dialogue.toolbox}
+
+    def _offer(self, tools: Iterable[Tool[Any]]) -> None:
+        allowed = [tool for tool in tools if not self._permissions.denies_tool(tool)]
+        for toolbox in self._toolboxes:
+            known = set(toolbox.names)
+            toolbox.add([tool for tool in allowed if tool.name not in known])
+
+    def _offer_again(self, server: str) -> None:
+        """The tools that an MCP server has now, instead of those before."""
+        for toolbox in self._toolboxes:
+            toolbox.remove_of(server)
+        self._offer(self._servers.tools)
+
     def _begin(self) -> None:
         options, recorder = self._options, self._recorder
         self._shared.emit(
@@ -418,10 +462,12 @@ class Agent:
                 skills=self._customs.skill_names,
             )
         )
-        if options.max_budget and not has_price(called_name(self._shared.models.main), options.profiles):
-            text = f"the price of {called_name(self._shared.models.main)} is not known, so --max-budget-usd does not limit it"
+        model = called_name(self._shared.models.main)
+        if options.max_budget and not _has_price(model, options):
+            text = f"the price of {model} is not known, so --max-budget-usd does not limit it"
             self._shared.emit(events.Notice(text=f"{text}; set it in the config file"))
-        for problem in (*self._shared.memory.problems, *self._servers.problems):
+        read = (*self._shared.memory.problems, *self._customs.problems)
+        for problem in (*read, *self._servers.problems, *self._servers.login_notes):
             self._shared.emit(events.Notice(text=problem))
 
     async def _next(self) -> Waiting | None:
@@ -509,7 +555,7 @@ class Agent:
         from stenograph.agent.permissions.keeping import keep_rules
 
         try:
-            keep_rules(update, home=self._options.home, project=self._options.cwd)
+            keep_rules(update, home=self._options.home, project=self._options.cwd, environ=self._options.environ)
         except (DiskError, UsageError) as error:
             self._shared.emit(events.Notice(text=str(error)))
 

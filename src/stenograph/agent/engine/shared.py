@@ -10,7 +10,6 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from stenograph.agent.context.costs import cost_of
 from stenograph.agent.context.limits import Limits
 from stenograph.agent.context.memory import Memory
 from stenograph.agent.context.models import Models
@@ -45,6 +44,8 @@ class UsageTally(Struct):
         counts = {name: value for name in TOKEN_COUNTS if isinstance(value := usage.get(name), int)}
         self.usage.setdefault(model, Counter()).update(counts)
         if self.counts_cost:
+            from stenograph.agent.context.costs import cost_of
+
             self.cost += cost_of(model, usage, self.profiles) or 0
 
     def by_model(self) -> dict[str, dict[str, int]]:

@@ -55,6 +55,7 @@ class ToolRunner:
         self._agent_id = transcript.agent_id
         self._gate = Gate(shared, permissions, self._agent_id)
         self._todos: list[Json] = []
+        self._spill_folder = spill_folder(shared.path)
 
     async def run_all(self, turn: TurnInProgress) -> None:
         """Parallel-safe calls together, others one by one."""
@@ -138,7 +139,8 @@ class ToolRunner:
 
     def _record(self, turn: TurnInProgress, result: CallResult) -> None:
         call, recorder = result.call, self._transcript.recorder
-        self._transcript.locate()
+        if not self._toolbox.only_reads(call.name):
+            self._transcript.locate()
         more = result.more
         if call.name == "Bash" and result.permission.get("decision") == "accept":
             more = {**more, "sandboxed": bool(self._shared.options.sandbox)}
@@ -201,7 +203,7 @@ class ToolRunner:
             read_state=self.read_state,
             history=self._history,
             background=shared.background,
-            spill_folder=spill_folder(shared.path),
+            spill_folder=self._spill_folder,
             progress=progress,
             run_agent=self._run_agent,
             new_agent_id=lambda: fresh_agent_id(shared.options.compat),

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, TypeAlias
 
-from stenograph.agent.context.costs import cost_of
 from stenograph.config import ModelProfile
 
 Json: TypeAlias = dict[str, Any]
@@ -28,6 +27,8 @@ class Bill:
         self._costs: dict[str, Decimal] = {}
 
     def add(self, model: str, usage: Json) -> None:
+        from stenograph.agent.context.costs import cost_of  # not before the first request
+
         line = self._lines.setdefault(model, dict.fromkeys([*_COUNTS.values(), "webSearchRequests"], 0))
         for name, told in _COUNTS.items():
             line[told] += count_of(usage, name)

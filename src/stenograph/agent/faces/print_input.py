@@ -19,7 +19,7 @@ Prompt: TypeAlias = str | list[Json]
 #: Seconds that a prompt waits for more on stdin: scripts leave it open and write nothing.
 PATIENCE = 3.0
 _CHUNK = 65536
-_COMMAND = re.compile(r"(/[A-Za-z][A-Za-z-]*)(?:\s+(.*))?", re.DOTALL)
+_COMMAND = r"(?s)(/[A-Za-z][A-Za-z-]*)(?:\s+(.*))?"
 _COMPACT = "/compact"
 
 
@@ -53,7 +53,7 @@ def command_in(prompt: str, known: Collection[str] = ()) -> str:
     Raises UsageError for an unknown one.
     2.1.325 sends unknown commands to the model, which can do nothing with them and costs money. "/api returns 500" is a prompt.
     """
-    found = _COMMAND.fullmatch(prompt.strip())
+    found = re.fullmatch(_COMMAND, prompt.strip())
     if found is not None and found[1].removeprefix("/") in known:
         return prompt.strip()
     if found is None or (found[1] != _COMPACT and (found[2] or os.path.lexists(found[1]))):

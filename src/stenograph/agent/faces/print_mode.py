@@ -17,6 +17,8 @@ DONE = 0
 #: The last turn failed, or reached a limit.
 FAILED = 1
 INTERRUPTED = 130
+#: Most events; the whole blocks follow.
+_PIECES = (events.TextChunk, events.ThinkingChunk, events.InputChunk)
 
 
 class OutputFormat(StrEnum):
@@ -41,16 +43,19 @@ async def run_print(
     last: events.TurnEnd | None = None
     told: list[Json] = []
     words = TurnWords()
+    shows_pieces = output_format is OutputFormat.STREAM_JSON
     async for event in stream:
+        if not shows_pieces and isinstance(event, _PIECES):
+            continue
         if isinstance(event, events.TurnEnd) and event.agent_id is None:
             last = event
-        if output_format is not OutputFormat.STREAM_JSON and (note := _note(event)):
+        if not shows_pieces and (note := _note(event)):
             _write_note(notes, note)
         if output_format is OutputFormat.TEXT:
             words.take(event)
             continue
         for message in messages.of(event):
-            if output_format is OutputFormat.STREAM_JSON:
+            if shows_pieces:
                 write_message(output, message)
             elif verbose:
                 told.append(message)

@@ -7,7 +7,7 @@ endpoint's keys are not among them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from stenograph.records import Json
 
 PROJECT_FILE = ".mcp.json"
 _CLIENT_FILE = ".claude.json"
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_VARIABLE = r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}"
 
 
 class ServerScope(StrEnum):
@@ -50,6 +50,12 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
     url: str = ""
     headers: dict[str, str] = {}
 
+    @property
+    def takes_login(self) -> bool:
+        """Over HTTP, unless the user gave the key: then nothing else is tried."""
+        has_key = any(name.lower() == "authorization" for name in self.headers)
+        return self.transport in (Transport.HTTP, Transport.SSE) and not has_key
+
 
 class Configured(Struct):
     servers: dict[str, ServerConfig] = field(default_factory=dict)
@@ -70,10 +76,12 @@ def configured_servers(
     is_strict: bool = False,
     is_trusted: bool = False,
     sources: frozenset[str] = ALL_SOURCES,
+    disabled: Container[str] = frozenset(),
 ) -> Configured:
     """`given`: files or JSON. `is_strict`: nothing but these. `is_trusted`: the project's own file is used.
 
-    `sources`: whose servers are used beside those given, in the words of `--setting-sources` (asked of 2.1.325).
+    `sources`: whose servers are used beside those given, in the words of `--setting-sources`. `disabled`: names in the project's
+    own file that are not used; a server of the user's with such a name still is (both asked of 2.1.325).
 
     Raises UsageError for what was given and is not a configuration.
     """
@@ -93,7 +101,7 @@ def configured_servers(
         except (OSError, ValueError) as error:
             found.problems.append(f"cannot read {path}: {error}")
         else:
-            found.add(_servers(content, ServerScope.PROJECT, environ, found.problems, PROJECT_FILE))
+            found.add(_servers(content, ServerScope.PROJECT, environ, found.problems, PROJECT_FILE, disabled))
     if ServerScope.USER in sources:
         found.add(_servers(client, ServerScope.USER, environ, found.problems, _CLIENT_FILE))
     return found
@@ -136,11 +144,18 @@ def _decoded(data: bytes) -> Json:
 
 
 def _servers(
-    content: Json, scope: ServerScope, environ: Mapping[str, str], problems: list[str], where: str
+    content: Json,
+    scope: ServerScope,
+    environ: Mapping[str, str],
+    problems: list[str],
+    where: str,
+    disabled: Container[str] = frozenset(),
 ) -> list[ServerConfig]:
     servers = content.get("mcpServers")
     found: list[ServerConfig] = []
     for name, value in servers.items() if isinstance(servers, dict) else ():
+        if name in disabled:
+            continue
         missing: list[str] = []
         expanded = _expanded(value, lambda variable: environ.get(variable), missing)
         try:
@@ -184,4 +199,4 @@ def _expanded(value: Any, variable: Callable[[str], str | None], missing: list[s
             return match[0]
         return match[2] if found is None else found
 
-    return _VARIABLE.sub(replaced, value)
+    return re.sub(_VARIABLE, replaced, value)

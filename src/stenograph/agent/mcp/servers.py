@@ -21,7 +21,9 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 from msgspec import Struct
 
 from stenograph.agent.mcp.config import ServerConfig, Transport
+from stenograph.agent.mcp.failures import LoginNeeded, cause_of, first_line
 from stenograph.agent.mcp.hosted import Exchange, hosted_streams
+from stenograph.agent.mcp.logins import Logins
 from stenograph.agent.tools.base import ToolFailed
 from stenograph.records import Json
 from stenograph.version import __version__
@@ -29,6 +31,8 @@ from stenograph.version import __version__
 if TYPE_CHECKING:
     from mcp import Client
     from mcp.client._transport import TransportStreams
+
+    from stenograph.agent.mcp.login import Show
 
 #: Seconds, where $MCP_TIMEOUT and $MCP_TOOL_TIMEOUT (milliseconds) don't say otherwise. The client waits for a tool without end.
 CONNECT_TIMEOUT = 30.0
@@ -85,9 +89,11 @@ class ServerConnection:
         cwd: Path,
         environment: Mapping[str, str],
         timeout: float,
+        logins: Logins,
         exchange: Exchange | None = None,
     ) -> None:
         self.config = config
+        self._logins = logins
         self._exchange = exchange
         self.status = ServerStatus.PENDING
         #: Why it failed.
@@ -125,7 +131,8 @@ class ServerConnection:
                 async with asyncio.timeout(self._timeout):
                     await asyncio.shield(ready)
             except TimeoutError:
-                self.status, self.problem = ServerStatus.FAILED, f"no answer within {self._timeout:g} s"
+                if self.status is ServerStatus.PENDING:
+                    self.status, self.problem = ServerStatus.FAILED, f"no answer within {self._timeout:g} s"
                 # It may take its time to end.
                 self._task.cancel()
             except asyncio.CancelledError:
@@ -139,7 +146,7 @@ class ServerConnection:
         await self.connect()
         client = self._client
         if client is None:
-            raise ToolFailed(f'MCP server "{self.name}" is not connected: {self.problem or self.status.value}')
+            raise self._not_connected()
         self._under_way += 1
         try:
             async with asyncio.timeout(timeout):
@@ -150,16 +157,52 @@ class ServerConnection:
                 self._client = None
             raise ToolFailed(timed_out) from None
         except MCPError as error:
+            if self.problem:
+                raise self._not_connected() from None
             if error.error.code == _CONNECTION_CLOSED:
                 self._client = None
             raise ToolFailed(error.error.message) from None
         except (RuntimeError, ValueError, OSError) as error:  # an answer that is none, or a connection that broke
-            raise ToolFailed(f'MCP server "{self.name}": {_one_line(error)}') from None
+            raise ToolFailed(f'MCP server "{self.name}": {first_line(error)}') from None
         finally:
             self._under_way -= 1
 
+    def _not_connected(self) -> ToolFailed:
+        return ToolFailed(f'MCP server "{self.name}" is not connected: {self.problem or self.status.value}')
+
     async def close(self) -> None:
         await self._end()
+
+    @property
+    def needs_login(self) -> bool:
+        return self.status is ServerStatus.NEEDS_AUTH
+
+    @property
+    def is_logged_in(self) -> bool:
+        """With a stored login, whether or not the server still accepts it."""
+        return self.config.takes_login and self._logins.read(self.config) is not None
+
+    async def log_in(self, show: Show) -> None:
+        """Connects with the new login; `status` says how that went. Raises LoginError, DiskError."""
+        from stenograph.agent.mcp.login import log_in
+
+        await log_in(self.config, self._logins, show)
+        await self._end()
+        await self.connect()
+
+    async def log_out(self) -> None:
+        """Forget the login. Raises DiskError."""
+        await self._end()  # with a last word to the server, for which it wants the tokens
+        await self._logins.delete(self.config)
+        self.tools, self.prompts, self.instructions, self.has_resources = [], [], "", False
+        self._lose(LoginNeeded())
+
+    def _lose(self, error: Exception) -> None:
+        """The connection, for want of a login or of a way to use it: a transport may not say so."""
+        self.status = ServerStatus.NEEDS_AUTH if isinstance(error, LoginNeeded) else ServerStatus.FAILED
+        self.problem = str(error)
+        self._client = None
+        self._stop.set()
 
     async def _end(self) -> None:
         task, self._task, self._client = self._task, None, None
@@ -185,7 +228,7 @@ class ServerConnection:
             raise
         except BaseException as error:  # noqa: BLE001 - a server can fail in any way, also in a group of exceptions
             if self.status is ServerStatus.PENDING:
-                self.status, self.problem = _verdict(error)
+                self.status, self.problem = ServerStatus.FAILED, _failure(error)
                 if said := self._last_words.decode("utf-8", "replace").strip():
                     self.problem = f"{self.problem}: {said.splitlines()[-1]}"
         finally:
@@ -229,19 +272,10 @@ class ServerConnection:
                 raise RuntimeError("it runs in the process of an SDK, but no SDK started steno")
             async with hosted_streams(config.name, self._exchange) as streams:
                 yield streams
-        elif config.transport is Transport.SSE:
-            from mcp.client.sse import sse_client
-
-            async with sse_client(config.url, headers=dict(config.headers)) as streams:
-                yield streams
         else:
-            from mcp.client.streamable_http import streamable_http_client
-            from mcp.shared._httpx_utils import create_mcp_http_client
+            from stenograph.agent.mcp.remote import authorization, remote_streams
 
-            async with (
-                create_mcp_http_client(headers=dict(config.headers)) as http,
-                streamable_http_client(config.url, http_client=http) as streams,
-            ):
+            async with remote_streams(config, authorization(config, self._logins, self._lose)) as streams:
                 yield streams
 
     @contextlib.contextmanager
@@ -320,19 +354,9 @@ async def _pages(ask: Callable[..., Awaitable[Any]], member: str) -> AsyncIterat
             return
 
 
-def _verdict(error: BaseException) -> tuple[ServerStatus, str]:
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    response = getattr(error, "response", None)
-    if getattr(response, "status_code", None) == 401:
-        return ServerStatus.NEEDS_AUTH, "it needs a login, which steno does not support; give a token in `headers`"
-    if isinstance(error, FileNotFoundError):
-        return ServerStatus.FAILED, "its command was not found"
-    return ServerStatus.FAILED, _one_line(error)
-
-
-def _one_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+def _failure(error: BaseException) -> str:
+    cause = cause_of(error)
+    return "its command was not found" if isinstance(cause, FileNotFoundError) else first_line(cause)
 
 
 class McpServers:
@@ -350,8 +374,10 @@ class McpServers:
         """`environment` is what servers get, `environ` our own."""
         timeout = milliseconds(environ, "MCP_TIMEOUT", CONNECT_TIMEOUT)
         self.tool_timeout = milliseconds(environ, "MCP_TOOL_TIMEOUT", TOOL_TIMEOUT)
+        logins = Logins(environ)
         self._servers = [
-            ServerConnection(one, cwd=cwd, environment=environment, timeout=timeout, exchange=exchange) for one in configs
+            ServerConnection(one, cwd=cwd, environment=environment, timeout=timeout, logins=logins, exchange=exchange)
+            for one in configs
         ]
 
     def __iter__(self) -> Iterator[ServerConnection]:
@@ -361,16 +387,23 @@ class McpServers:
         return len(self._servers)
 
     def find(self, name: str) -> ServerConnection | None:
-        return next((server for server in self._servers if name in (server.name, plain_name(server.name))), None)
+        """By its name, or else as its tools' names have it."""
+        found = [server for server in self._servers if name in (server.name, plain_name(server.name))]
+        return next((server for server in found if server.name == name), found[0] if found else None)
 
     @property
     def names(self) -> list[str]:
         return [server.name for server in self._servers]
 
-    async def start(self) -> list[str]:
-        """Connect to all; returns what failed, for the user."""
+    async def start(self) -> None:
+        """Connect to all."""
         await asyncio.gather(*(server.connect() for server in self._servers))
-        return [f"MCP server {server.name}: {server.problem}" for server in self._servers if server.problem]
+
+    @property
+    def problems(self) -> list[str]:
+        """What fails now, for the user; not those that a login would fix."""
+        failed = (server for server in self._servers if server.problem and not server.needs_login)
+        return [f"MCP server {server.name}: {server.problem}" for server in failed]
 
     async def close(self) -> None:
         await asyncio.gather(*(server.close() for server in self._servers), return_exceptions=True)

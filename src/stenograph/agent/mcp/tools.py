@@ -30,6 +30,7 @@ class McpInput(ToolInput):
 class McpTool(Tool[McpInput]):
     def __init__(self, server: ServerConnection, tool: ServerTool, timeout: float) -> None:
         self.name = tool.name
+        self.server = server.name
         self.runs_in_parallel = bool(tool.reads_only)
         self._server = server
         self._tool = tool
@@ -95,6 +96,7 @@ class ListResourcesInput(ToolInput):
 
 class ListMcpResources(Tool[ListResourcesInput]):
     name = "ListMcpResourcesTool"
+    server = ""
     input_type = ListResourcesInput
     is_read_only = True
 
@@ -125,6 +127,7 @@ class ReadResourceInput(ToolInput):
 
 class ReadMcpResource(Tool[ReadResourceInput]):
     name = "ReadMcpResourceTool"
+    server = ""
     input_type = ReadResourceInput
     is_read_only = True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -17,8 +18,12 @@ class Places:
 
     def __init__(self, path: Path) -> None:
         self.named = os.path.normpath(path)
+        self._path = path
+
+    @functools.cached_property
+    def all(self) -> frozenset[str]:
         # Of the path as named: `link/..` is not the folder that holds the link.
-        self.all = frozenset({self.named, real_path(path)})
+        return frozenset({self.named, real_path(self._path)})
 
 
 def real_path(path: Path) -> str:

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from stenograph.agent.permissions.known_options import KnownOptions
+from stenograph.agent.tools.base import ToolFailed
+from stenograph.agent.tools.texts import read_bytes
 
 _LOG = KnownOptions(
     "pusawbqzMCRDWgiEFPcmrtne0123456789",
@@ -88,7 +90,8 @@ _PLAIN = re.compile(
     r"|protecthfs|preloadindex|multipackindex|commitgraph|splitindex)"
     r"|extensions\.(?:objectformat|refstorage|worktreeconfig)"
     r"|(?:user|branch|pull|push|rebase|color|column|gc|init|fetch|advice|commit|rerere|tag|status|index|pack|feature"
-    r"|maintenance|versionsort|log|author|committer|checkout|clone|blame|grep|format|help|stash|gui|i18n|notes)\..*"
+    r"|maintenance|versionsort|log|author|committer|checkout|clone|grep|format|help|stash|gui|i18n|notes)\..*"
+    r"|blame\.(?:coloring|date|blankboundary|showroot|showemail|markunblamablelines|markignoredlines)"
     r"|merge\.(?:ff|conflictstyle|renames|stat|log)|diff\.(?:algorithm|renames|colormoved|mnemonicprefix|noprefix|renamelimit)"
     r"|remote\..*\.(?:url|fetch|pushurl|push|tagopt|prune|mirror|gh-resolved)|remote\.pushdefault|submodule\.active",
     re.IGNORECASE | re.DOTALL,
@@ -96,6 +99,8 @@ _PLAIN = re.compile(
 #: The mode of a repository in an index.
 _REPOSITORY = (0o160000).to_bytes(4, "big")
 _TIMEOUT = 5.0
+#: Bytes of a file with one line.
+_MOST = 4096
 
 
 def reads_by_git(arguments: Sequence[str], *, may_read_files: bool) -> bool:
@@ -158,7 +163,7 @@ def is_plain_repository(folder: Path, search_path: str) -> bool:
     top, directory = places.split("\n")[:2]
     if os.path.lexists(os.path.join(top, ".gitmodules")) or not _belongs(Path(top), Path(directory)):  # noqa: PTH118 - text
         return False
-    if _holds_repositories(Path(directory)):
+    if _holds_repositories(Path(directory)) or _leads_elsewhere(Path(directory)):
         return False
     names = ask("config", "--list", "--name-only", "--show-scope", "-z")
     if names is None:
@@ -172,18 +177,48 @@ def is_plain_repository(folder: Path, search_path: str) -> bool:
 def _holds_repositories(directory: Path) -> bool:
     """Whether the index names another repository, whose own configuration git would use. Rather too often than too seldom."""
     try:
-        indexes = [path.read_bytes() for path in (directory / "index", *directory.glob("sharedindex.*")) if path.exists()]
-    except OSError:
+        indexes = [read_bytes(path) for path in (directory / "index", *directory.glob("sharedindex.*")) if path.exists()]
+    except (OSError, ToolFailed):  # a pipe would never end
         return True
     return any(_REPOSITORY in index for index in indexes)
+
+
+def _leads_elsewhere(directory: Path) -> bool:
+    """Whether objects or references of another repository would be shown: by a link, as alternates, as the common directory."""
+    common = directory
+    if os.path.lexists(directory / "commondir"):
+        common = directory.parent.parent
+        # Of a worktree, git writes no other.
+        if directory.parent.name != "worktrees" or _line_of(directory / "commondir") != "../..":
+            return True
+    if os.path.lexists(common / "objects" / "info" / "alternates"):
+        return True
+    folders = {directory, common, common / "objects", common / "objects" / "info", common / "objects" / "pack"}
+    try:
+        return any(map(_has_link, folders)) or any(_has_link(Path(folder)) for folder, _, _ in os.walk(common / "refs"))
+    except OSError:
+        return True
+
+
+def _has_link(folder: Path) -> bool:
+    """But for hooks, which no command that only reads runs."""
+    if not folder.is_dir():
+        return False
+    with os.scandir(folder) as entries:
+        return any(entry.is_symlink() and entry.name != "hooks" for entry in entries)
+
+
+def _line_of(path: Path) -> str:
+    """Empty for what is not a short text file."""
+    try:
+        return read_bytes(path, _MOST).decode().strip()
+    except (OSError, ValueError, ToolFailed):
+        return ""
 
 
 def _belongs(top: Path, directory: Path) -> bool:
     """Whether a repository is below the directory, or knows it as one of its worktrees."""
     if directory == top / ".git":
         return True
-    try:
-        back = Path((directory / "gitdir").read_text(encoding="utf-8").strip())
-    except (OSError, ValueError):
-        return False
-    return os.path.realpath(back) == os.path.realpath(top / ".git")
+    back = _line_of(directory / "gitdir")
+    return bool(back) and os.path.realpath(back) == os.path.realpath(top / ".git")

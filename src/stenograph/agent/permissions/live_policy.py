@@ -108,6 +108,15 @@ class LivePolicy:
         for behavior, rules in self._rules.items():
             self._rules[behavior] = [rule for rule in rules if rule.source != source]
 
+    def with_rules(self, allowed: Iterable[PermissionRule]) -> LivePolicy:
+        """A copy that allows more and changes nothing else."""
+        made = LivePolicy(self._mode)
+        made.directories = list(self.directories)
+        for behavior, rules in self._rules.items():
+            made.add(behavior, rules)
+        made.add(Behavior.ALLOW, allowed)
+        return made
+
     def apply(self, update: PermissionUpdate) -> None:
         """Change the session, and the file that the destination names. Raises DiskError."""
         rules = [with_source(rule, update.destination.value) for rule in update.rules]

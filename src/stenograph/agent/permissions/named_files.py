@@ -15,6 +15,9 @@ from msgspec import Struct
 from stenograph.agent.permissions.shell_parts import commands_within
 
 _CHANGING_FOLDER = frozenset({"cd", "pushd"})
+_CHANGE = re.compile(r"\b(?:cd|pushd)\b")
+#: They may run a `cd` any number of times.
+_REPEATING = re.compile(r"\b(?:for|while|until|select|function)\b|\(\s*\)")
 #: Of git, make, tar, env and others.
 _FOLDER_OPTION = re.compile(r"-C|--(?:directory|chdir|cwd|git-dir|work-tree|prefix)(?:=(.*))?", re.DOTALL)
 #: Known to the shell only.
@@ -56,7 +59,7 @@ def files_named(command: str, cwd: Path) -> NamedFiles:
         return NamedFiles([], frozenset(), is_endless=True)
     shows_hidden = "dotglob" in command
     try:
-        folders, is_lost = _folders(commands, cwd, shows_hidden)
+        folders, is_lost = _folders(commands, cwd, shows_hidden, _rounds(command))
         words = {text for words in commands for word in words for text in _parts(word, is_code=_is_interpreter(words[0]))}
         budget = [MOST_ENTRIES]
         paths = {path for text in words for folder in folders for path in _expanded(folder, text, budget, shows_hidden)}
@@ -80,15 +83,26 @@ def _parts(word: str, *, is_code: bool) -> Iterator[str]:
         yield from (text for start in starts if (text := word[start:]))
 
 
-def _folders(commands: Sequence[Sequence[str]], cwd: Path, shows_hidden: bool) -> tuple[list[Path], bool]:
+def _rounds(command: str) -> int:
+    """How often a `cd` may run at most. One that is written several times is among the commands once."""
+    return _MOST_FOLDERS if _REPEATING.search(command) else len(_CHANGE.findall(command)) or 1
+
+
+def _folders(commands: Sequence[Sequence[str]], cwd: Path, shows_hidden: bool, rounds: int) -> tuple[list[Path], bool]:
     """Where a command may work, and whether there may be more."""
-    folders, is_lost = [cwd], False
-    for target in _targets(commands):
-        is_lost = is_lost or _UNKNOWN.search(target) is not None
-        reached = [path for folder in folders for path in _expanded(folder, target, [MOST_ENTRIES], shows_hidden)]
-        folders = list(dict.fromkeys([*folders, *(Path(os.path.normpath(path)) for path in reached)]))
-        if len(folders) > _MOST_FOLDERS:
-            return folders[:_MOST_FOLDERS], True
+    targets = list(_targets(commands))
+    folders, is_lost = [cwd], any(_UNKNOWN.search(target) for target in targets)
+    for again in range(rounds):
+        known = len(folders)
+        for target in targets:
+            paths = [path for folder in folders for path in _expanded(folder, target, [MOST_ENTRIES], shows_hidden)]
+            # A directory that the command makes itself is looked into once: `cd a` may lead to a/a/a and so on.
+            reached = [path for path in paths if not again or os.path.isdir(path)]  # noqa: PTH112 - never raises
+            folders = list(dict.fromkeys([*folders, *(Path(os.path.normpath(path)) for path in reached)]))
+            if len(folders) > _MOST_FOLDERS:
+                return folders[:_MOST_FOLDERS], True
+        if len(folders) == known:
+            break
     return folders, is_lost
 
 

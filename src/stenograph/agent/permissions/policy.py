@@ -10,18 +10,21 @@ import functools
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stenograph.agent.engine.options import PermissionMode
-from stenograph.agent.permissions import suggestions
 from stenograph.agent.permissions.file_rules import FileRules, Places, names_all, real_path
 from stenograph.agent.permissions.live_policy import Behavior, Decision, LivePolicy, PermissionUpdate
-from stenograph.agent.permissions.named_files import NamedFiles, files_named
-from stenograph.agent.permissions.rules import PermissionRule, matches_host, means_server_tool, names_of
-from stenograph.agent.permissions.shell_decisions import ShellDecisions
+from stenograph.agent.permissions.rules import PermissionRule, matches_host, means_server_tool, names_of, parse_rule
 from stenograph.agent.tools.base import Json, Tool, ToolInput, Workspace
+from stenograph.errors import UsageError
 from stenograph.net import canonical_host, is_loopback
 from stenograph.records import CHANGING_TOOLS
+
+if TYPE_CHECKING:
+    # What reads commands is imported for the first one: a tenth of the time to the first request.
+    from stenograph.agent.permissions.named_files import NamedFiles
+    from stenograph.agent.permissions.shell_decisions import ShellDecisions
 
 #: They touch nothing of the user's; a subagent's calls are checked one by one.
 _HARMLESS = frozenset({"TodoWrite", "Agent", "Task", "TaskOutput", "BashOutput", "KillShell", "TaskStop"})
@@ -46,7 +49,14 @@ class Permissions:
         self._policy = policy
         self._workspace = workspace
         self._files = FileRules(policy, workspace, readable)
-        self._shell = ShellDecisions(policy, workspace, self._files, search_path)
+        self._readable = readable
+        self._search_path = search_path
+
+    @functools.cached_property
+    def _shell(self) -> ShellDecisions:
+        from stenograph.agent.permissions.shell_decisions import ShellDecisions
+
+        return ShellDecisions(self._policy, self._workspace, self._files, self._search_path)
 
     @property
     def _mode(self) -> PermissionMode:
@@ -152,7 +162,7 @@ class Permissions:
         if rule := next((rule for rule in self._denied if _is_about(rule, tool) and not _is_special(rule)), None):
             return _reject(f"Permission to use {tool.name} has been denied.", rule)
         # Once for all rules, and never twice: the disk may have changed.
-        named = functools.cache(lambda: files_named(command, self._workspace.cwd))
+        named = functools.cache(lambda: _files_named(command, self._workspace.cwd))
         for rule in (rule for rule in self._denied if rule.spec):
             if tool.name == "Bash":
                 if self._shell.denies(rule, command, named):
@@ -243,14 +253,27 @@ class Permissions:
 
     def suggest(self, tool: Tool[Any], given: ToolInput, raw: Json) -> list[PermissionUpdate]:
         """What would make a question about a call unnecessary."""
+        from stenograph.agent.permissions import suggestions
+
         outside = self.outside(tool, given)
         if tool.name == "Bash":
-            return suggestions.for_command(self._shell.parts_to_ask(_text(given, raw, "command")))
+            command = _text(given, raw, "command")
+            offers = (suggestions.for_command(self._shell.parts_to_ask(command)), suggestions.for_exactly(command))
+            # A rule that would not spare the next question is not offered.
+            return next((offer for offer in offers if offer and self._is_enough(offer, tool, given, raw)), [])
         if tool.name in CHANGING_TOOLS:
             return suggestions.for_edit(outside)
         if outside is not None:
             return suggestions.for_reading(outside)
         return suggestions.for_host(_host(given, raw)) if tool.name == "WebFetch" else suggestions.for_tool(tool.name)
+
+    def _is_enough(self, offer: Sequence[PermissionUpdate], tool: Tool[Any], given: ToolInput, raw: Json) -> bool:
+        """Whether rules, as they are read from a file, would allow a call."""
+        try:
+            policy = self._policy.with_rules(parse_rule(rule.text) for update in offer for rule in update.rules)
+        except UsageError:
+            return False
+        return Permissions(policy, self._workspace, self._readable, self._search_path).decide(tool, given, raw).allowed
 
     def outside(self, tool: Tool[Any], given: ToolInput) -> Path | None:
         """The first file of a call that is outside the working directories."""
@@ -344,5 +367,13 @@ def _record(decision: str, reason: str = "", *, code: str = "") -> Json:
     return {name: value for name, value in record.items() if value}
 
 
+def _files_named(command: str, folder: Path) -> NamedFiles:
+    from stenograph.agent.permissions.named_files import files_named
+
+    return files_named(command, folder)
+
+
 def _no_files() -> NamedFiles:
+    from stenograph.agent.permissions.named_files import NamedFiles
+
     return NamedFiles([], frozenset())

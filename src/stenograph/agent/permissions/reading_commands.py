@@ -78,7 +78,8 @@ _SHOWING = {
     "sha256sum": _SUM,
     "sha512sum": _SUM,
     "strings": KnownOptions("af", "nte"),
-    "tree": KnownOptions("adfhipsDFQrtugn", "LIP", "--dirsfirst --noreport --gitignore --du --charset="),
+    # It takes the values of L, I and P from the next word, and reads on in this one. `-L2` is fine.
+    "tree": KnownOptions("adfhipsDFQrtugnLIP" + _NUMBERS, words="--dirsfirst --noreport --gitignore --du --charset="),
     "cat": KnownOptions("AbeEnstTuv", words="--number --number-nonblank --show-all --show-ends --show-tabs --squeeze-blank"),
     "cmp": KnownOptions("bls", "in", "--silent --quiet --verbose --print-bytes"),
     "comm": KnownOptions("123iz", words="--check-order --nocheck-order --total --output-delimiter="),
@@ -155,6 +156,11 @@ _JQ = KnownOptions("rcsenSMCja", words="--raw-output --compact-output --slurp --
 _DESCENDING = frozenset({"rg", "du", "tree", "find", "fd", "ls", "df", "stat", "file"})
 #: Of those, they show only names and sizes.
 _NAMING = frozenset({"du", "tree", "find", "fd", "ls", "df", "stat", "readlink", "realpath", "file", "wc"})
+#: Of binutils: `@file` stands for the arguments in that file.
+_READING_ARGUMENTS = frozenset({"strings"})
+_CHANGING_DIRECTORY = frozenset({"cd", "chdir", "pushd", "popd"})
+#: Of `git status`, alone or among other letters: it shows what is in changed files.
+_VERBOSE = re.compile(r"-[^-]*v|--v")
 #: Set before a command, they change how it shows something (2.1.325).
 _HARMLESS_VARIABLE = re.compile(
     r"(?:LANG|LANGUAGE|LC_[A-Z]+|TZ|NODE_ENV|NO_COLOR|FORCE_COLOR|TERM|RUST_BACKTRACE|RUST_LOG|GOOS|GOARCH|CGO_ENABLED"
@@ -186,6 +192,11 @@ def leads_to(part: Part) -> str | None:
     return None
 
 
+def changes_directory(part: Part) -> bool:
+    """Whether a part may be a `cd`, also behind settings and wrappers. Rather too often than too seldom."""
+    return not _CHANGING_DIRECTORY.isdisjoint(part.words)
+
+
 def is_harmless_setting(word: str) -> bool:
     """`LANG=C` before a command."""
     return _HARMLESS_VARIABLE.fullmatch(word) is not None
@@ -213,6 +224,8 @@ def is_reading(part: Part, around: Around) -> bool:
         return _are_known(name, arguments, options) and _are_harmless(name, arguments)
     options = _SHOWING.get(name)
     if options is None or not _are_known(name, arguments, options):
+        return False
+    if name in _READING_ARGUMENTS and any(word.startswith("@") for word in arguments):
         return False
     # Which words are files, and which are option values, differs between systems.
     if not all(around.is_inside(word) for word in arguments):
@@ -253,6 +266,8 @@ def _expanded(part: Part, around: Around) -> list[str] | None:
 
 def _reads_git(arguments: Sequence[str], around: Around) -> bool:
     if around.has_moved or not reads_by_git(arguments, may_read_files=around.may_read_files):
+        return False
+    if arguments[0] == "status" and not around.may_read_files and any(map(_VERBOSE.match, arguments)):
         return False
     # A file outside would be compared with one inside.
     return all(around.is_inside(word) for word in arguments[1:] if not word.startswith("-")) and around.is_plain_repository()

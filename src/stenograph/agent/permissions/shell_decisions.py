@@ -13,14 +13,14 @@ from msgspec import Struct, structs
 
 from stenograph.agent.engine.options import PermissionMode
 from stenograph.agent.permissions import suggestions
-from stenograph.agent.permissions.changing_commands import changed_by
+from stenograph.agent.permissions.changing_commands import changed_by, may_redirect, moved_by
 from stenograph.agent.permissions.file_rules import FileRules, Places, names_all
 from stenograph.agent.permissions.git_reading import is_plain_repository
 from stenograph.agent.permissions.live_policy import Behavior, LivePolicy
 from stenograph.agent.permissions.named_files import MOST_ENTRIES, NamedFiles, TooManyFilesError, files_matching
-from stenograph.agent.permissions.reading_commands import Around, is_harmless_setting, is_reading, leads_to
+from stenograph.agent.permissions.reading_commands import Around, changes_directory, is_harmless_setting, is_reading, leads_to
 from stenograph.agent.permissions.rules import PermissionRule, matches_command, names_of
-from stenograph.agent.permissions.shell_parts import Part, Unclear, commands_within, may_run, read_command, split_command
+from stenograph.agent.permissions.shell_parts import Part, Unclear, commands_within, may_run, read_command
 from stenograph.agent.tools.base import Workspace
 from stenograph.records import CHANGING_TOOLS
 
@@ -69,12 +69,14 @@ class ShellDecisions:
     def parts_to_ask(self, command: str) -> list[str]:
         """The parts of a command that neither a rule allows nor reading explains."""
         rules = self.rules()
-        parts = split_command(command) or ()
+        parts = _read(command)
+        if isinstance(parts, Unclear):
+            return []
         return [part.text for part in parts if self.judge(part.text, rules, may_edit=True).refused]
 
     def judge(self, command: str, rules: Sequence[PermissionRule], *, may_edit: bool = False) -> Verdict:
         """Whether each part is allowed by a rule, by the mode, or only reads inside the directories."""
-        parts = read_command(command)
+        parts = _read(command)
         if isinstance(parts, Unclear):
             return _unclear(command, parts)
         if not parts and "#" not in command:
@@ -82,6 +84,8 @@ class ShellDecisions:
         used: PermissionRule | None = None
         # Where `cd` may have led; whether it did is unknown, so names must be inside from each.
         folders = [self._workspace.cwd]
+        # A rule allowed a change of directory that leads nobody knows where.
+        is_lost = False
         for part in parts:
             if (target := leads_to(part)) is not None and not part.written:
                 reached = [Places(folder / target) for folder in folders]
@@ -91,8 +95,11 @@ class ShellDecisions:
                 continue
             around = self._around(folders)
             rule = next((rule for rule in rules if _allows_part(rule, part)), None)
+            if is_lost and (rule is None or part.read or part.written):
+                return _refused(part, parts, "a change of directory before it cannot be checked")
             if rule is not None:
                 used = rule
+                is_lost = is_lost or changes_directory(part)
                 # What a rule allows may write elsewhere, but not by a redirection.
                 if not all(map(around.is_inside, part.read)):
                     return _refused(part, parts, "it reads a file outside the working directories")
@@ -129,7 +136,9 @@ class ShellDecisions:
         if self._policy.mode is not PermissionMode.ACCEPT_EDITS or len(folders) > 1:
             return False
         files = changed_by(part)
-        return files is not None and self._may_write(files, folders)
+        if files is None or not self._may_write(files, folders):
+            return False
+        return not any(may_redirect(folders[0] / file, self._workspace.cwd) for file in moved_by(part))
 
     def _may_write(self, files: Iterable[str], folders: Sequence[Path]) -> bool:
         """By the mode, or by rules for edits. From one known directory only (2.1.325)."""
@@ -150,6 +159,16 @@ class ShellDecisions:
 
     def _is_named_inside(self, folders: Iterable[Path], word: str) -> bool:
         return all(self._files.is_inside(Places(folder / word), and_readable=True) for folder in folders)
+
+
+def _read(command: str) -> list[Part] | Unclear:
+    """Parts that can be judged once each, in the order in which they are written."""
+    parts = read_command(command)
+    if not isinstance(parts, Unclear) and any(part.in_loop for part in parts):
+        moving = next(filter(changes_directory, parts), None)
+        if moving is not None:
+            return Unclear(_short(moving.text), "a change of directory cannot be checked in a command with a loop")
+    return parts
 
 
 _commands_within = functools.lru_cache(maxsize=1)(commands_within)

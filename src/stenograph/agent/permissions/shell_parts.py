@@ -6,6 +6,7 @@ subshells, redirections); `commands_within`, for denying, finds all that might r
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
 from collections.abc import Iterator
@@ -77,6 +78,8 @@ _PARAMETER = re.compile(rf"\$(?:({_NAME})|\{{({_NAME})(?::?[-=+?]([^}}]{{0,200}}
 #: What variables hold that no command sets. `~` and `.` are for whoever looks at names of files.
 _VALUES = {"IFS": " ", "SHELL": "sh", "BASH": "bash", "HOME": "~", "PWD": "."}
 _MOST_VALUES = 16
+#: In one part of a path, from the first bracket to the last: which of them belong together is open.
+_BRACKETS = re.compile(r"\[[^/]*\]|\[[^/]*")
 _ESCAPES = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|c(.)|(.))", re.DOTALL)
 
@@ -95,6 +98,8 @@ class Part(Struct, frozen=True):
     #: Files that it reads and writes by redirection.
     read: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
+    #: In a loop, where it may run more than once, or behind one.
+    in_loop: bool = False
 
     @property
     def is_literal(self) -> bool:
@@ -111,6 +116,7 @@ class Unclear(Struct, frozen=True):
 
 #: Before a command, they change nothing about what it runs.
 _LEADING = frozenset({"!", "if", "then", "elif", "else", "while", "until", "do"})
+_LOOPING = frozenset({"while", "until"})
 _TRAILING = frozenset({"fi", "done"})
 _REST = 40
 #: Blanks and invisible characters that a shell takes for a part of a word, and a reader for none.
@@ -124,9 +130,17 @@ def split_command(command: str) -> list[Part] | None:
 
 
 def read_command(command: str) -> list[Part] | Unclear:
+    read = _read(command)
+    return read if isinstance(read, Unclear) else list(read)
+
+
+@functools.lru_cache(maxsize=8)
+def _read(command: str) -> tuple[Part, ...] | Unclear:
+    """A call's command is read before and after it runs."""
     if found := _CONTROL.search(command) or _INVISIBLE.search(command):
         return Unclear(command[: found.start()][-_REST:], "an invisible character follows")
-    return _Reader(command).read()
+    read = _Reader(command).read()
+    return read if isinstance(read, Unclear) else tuple(read)
 
 
 class _Reader:
@@ -138,6 +152,7 @@ class _Reader:
         self.documents: list[str] = []
         #: An operator wants another command.
         self.is_open = False
+        self.has_loop = False
         self.clear_part()
 
     def clear_part(self) -> None:
@@ -155,6 +170,8 @@ class _Reader:
     def clear_word(self) -> None:
         self.word = self.written = self.pattern = ""
         self.in_word = self.is_loose = self.has_pattern = False
+        #: A bracket was opened, and something behind it is quoted: `["!"a]` is `!` or `a`, and not all but `a`.
+        self.has_bracket = self.is_bracket_quoted = False
 
     def unclear(self, why: str, at: int | None = None) -> Unclear:
         rest = self.command[self.at if at is None else at :]
@@ -232,6 +249,9 @@ class _Reader:
             self.is_loose = True
         if kind == "wild":
             self.has_pattern = True
+            self.has_bracket = self.has_bracket or raw == "["
+        elif kind in ("single", "double", "document", "escape", "home"):
+            self.is_bracket_quoted = self.is_bracket_quoted or self.has_bracket
         self.word += value
         self.pattern += raw if kind in ("wild", "plain", "tilde") else re.sub(r"([*?\[\]])", r"[\1]", value)
         self.written += raw
@@ -245,7 +265,7 @@ class _Reader:
         if self.is_loose and "{" in self.written and re.search(r",|\.\.|[{].*[{]", self.written):
             return "a brace expansion"
         if self.has_pattern and self.written not in ("[", "]", "[[", "]]"):
-            if re.search(r"\[[^\]]*\[|\[[^\]]*$", self.written):
+            if self.is_bracket_quoted or re.search(r"\[[^\]]*\[|\[[^\]]*$", self.written):
                 return "a pattern that cannot be checked"
             if self.written.startswith("~") or "$HOME" in self.written or ".." in self.written.split("/"):
                 return "a pattern in a directory that cannot be checked"
@@ -273,12 +293,14 @@ class _Reader:
             return "a redirection before a keyword"
         while words and words[0] in _LEADING and text.startswith(words[0]):
             text = text[len(words[0]) :].lstrip()
+            self.has_loop = self.has_loop or words[0] in _LOOPING
             words, patterns = words[1:], patterns[1:]
         # A loop sets its variable, which must not be one that programs look at.
         is_loop = re.match(r"for[ \t]+[a-z_][a-z0-9_]*[ \t]+in[ \t]", text) and words[:1] == ["for"]
         if is_loop or (len(words) == 1 and words[0] in _TRAILING and text == words[0]):
+            self.has_loop = self.has_loop or bool(is_loop)
             words = []
-        elif words and words[0] in _KEYWORDS - {"[[", "time"}:
+        elif words and (words[0] in _KEYWORDS - {"[[", "time"} or _times_a_group(words)):
             return "a group, function or loop that cannot be checked"
         # `&&` and `||` inside of it do not end it.
         if words and words[0] == "[[" and words[-1] != "]]":
@@ -286,11 +308,17 @@ class _Reader:
         if words:
             self.is_open = False
             read, written = map(tuple, self.redirected.values())
-            self.parts.append(Part(text, tuple(words), tuple(self.loose), tuple(patterns), read, written))
+            self.parts.append(Part(text, tuple(words), tuple(self.loose), tuple(patterns), read, written, self.has_loop))
         elif any(self.redirected.values()):
             return "a redirection without a command"
         self.clear_part()
         return ""
+
+
+def _times_a_group(words: list[str]) -> bool:
+    """`time -p while …`: what follows is not the words of a program."""
+    timed = next((word for word in words[1:] if not word.startswith("-")), "")
+    return words[0] == "time" and timed in _KEYWORDS - {"[["}
 
 
 def _why(rest: str) -> str:
@@ -412,17 +440,17 @@ def _unwrapped(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 def _loose_commands(command: str) -> Iterator[tuple[tuple[str, ...], list[str]]]:
     """Simple commands as words, with the texts of their substitutions; a redirection's target is one of its own."""
-    words: list[str] = []
+    words: list[_Word] = []
     nested: list[str] = []
-    word: str | None = None
+    word: _Word | None = None
     is_target = False
     at = 0
     while at <= len(command):
         char = command[at] if at < len(command) else "\n"
         if char in " \t\v\f\n\r;&|()<>":
             if word is not None and is_target:
-                yield (word,), []
-            elif word is not None and not (char in "<>" and word.isdigit()):
+                yield from ((meant, []) for meant in _meanings([word]))
+            elif word is not None and not (char in "<>" and word.text.isdigit()):
                 words.append(word)
             is_target = is_target and word is None
             word = None
@@ -432,14 +460,47 @@ def _loose_commands(command: str) -> Iterator[tuple[tuple[str, ...], list[str]]]
                 while command[at : at + 1] and command[at] in "<>&|-":
                     at += 1
             elif char not in " \t\v\f":
-                yield tuple(words), nested
+                yield from ((meant, nested) for meant in _meanings(words))
                 words, nested, is_target = [], [], False
         elif char == "#" and word is None:
             at = _find(command, "\n", at)
         else:
+            word = word or _Word()
             piece, at = _piece(command, at, nested)
             at = min(at, len(command))  # a quote or backslash at the end
-            word = (word or "") + piece
+            word.take(piece, is_bare=char not in "\\'\"$`")
+
+
+class _Word:
+    """A word of the loose reading."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._has_bracket = self._is_bracket_quoted = False
+
+    @property
+    def text(self) -> str:
+        """Unquoted."""
+        return "".join(self._pieces)
+
+    def take(self, piece: str, *, is_bare: bool) -> None:
+        self._pieces.append(piece)
+        if is_bare:
+            self._has_bracket = self._has_bracket or piece == "["
+        elif self._has_bracket:
+            self._is_bracket_quoted = True
+
+    @property
+    def widened(self) -> str:
+        """With `*` for brackets, if what they mean depends on what is quoted or expanded in them."""
+        return _BRACKETS.sub("*", self.text) if self._is_bracket_quoted else self.text
+
+
+def _meanings(words: list[_Word]) -> Iterator[tuple[str, ...]]:
+    as_written, widened = tuple(word.text for word in words), tuple(word.widened for word in words)
+    yield as_written
+    if widened != as_written:
+        yield widened
 
 
 def _piece(command: str, at: int, nested: list[str]) -> tuple[str, int]:

@@ -19,6 +19,12 @@ def for_command(parts: Sequence[str]) -> list[PermissionUpdate]:
     return [_rules(rules, RuleDestination.LOCAL)] if rules else []
 
 
+def for_exactly(command: str) -> list[PermissionUpdate]:
+    """For a command that no rules for its parts allow. A `*` would mean more than itself."""
+    exact = command.strip(" \t\n")
+    return [_rules([PermissionRule("Bash", exact)], RuleDestination.LOCAL)] if exact and "*" not in exact else []
+
+
 def for_edit(outside: Path | None) -> list[PermissionUpdate]:
     if outside is not None:
         return [PermissionUpdate(kind="addDirectories", directories=[str(outside.parent)])]

@@ -7,7 +7,6 @@ kept in our own state directory, never in the client's home. Nothing else in a p
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -24,7 +23,7 @@ from stenograph.errors import DiskError
 _FILE = "trusted-projects.json"
 _SERVERS = ".mcp.json"
 #: Commands and skills that allow tools while they run.
-_GRANTING = (".claude/commands/**/*.md", ".claude/skills/*/SKILL.md")
+_GRANTING = ((".claude/commands", "**/*.md"), (".claude/skills", "*/SKILL.md"))
 #: Members of a project's settings that need trust.
 _MEMBERS = ("env", "hooks", "enabledMcpjsonServers", "enableAllProjectMcpServers")
 _OF_PERMISSIONS = ("allow", "additionalDirectories", "defaultMode")
@@ -43,7 +42,8 @@ class ProjectTrust:
             *(["MCP servers"] if (project / _SERVERS).exists() else []),
             *(["commands or skills"] if _granting(project) else []),
         ]
-        self._digest = _digest(project, files)
+        self._beside = _beside(project)
+        self._digest = _digest(self._beside, files)
         folder = state_folder(environ)
         self._path = folder and folder / _FILE
 
@@ -65,6 +65,11 @@ class ProjectTrust:
         make_folder(self._path.parent)
         write_atomically(self._path, msgspec.json.format(msgspec.json.encode(trusted)) + b"\n", mode=0o600)
 
+    def remember_with(self, files: Sequence[SettingsFile]) -> None:
+        """Trust the project with these settings files instead, and with all else as it was found. Raises DiskError."""
+        self._digest = _digest(self._beside, files)
+        self.remember()
+
     def _read(self) -> _Trusted:
         try:
             return msgspec.json.decode(read_whole(self._path), type=_Trusted) if self._path else _Trusted()
@@ -73,12 +78,30 @@ class ProjectTrust:
 
 
 def _granting(project: Path) -> list[Path]:
-    return sorted(path for pattern in _GRANTING for path in project.glob(pattern))
+    root = os.path.realpath(project)
+    # What leads elsewhere is not read as such a file. A folder could lead to the whole disk.
+    folders = [(project / name, pattern) for name, pattern in _GRANTING if _is_below(project / name, root)]
+    return sorted(path for folder, pattern in folders for path in folder.glob(pattern) if _is_below(path, root))
 
 
-def _digest(project: Path, files: Sequence[SettingsFile]) -> str:
+def _is_below(path: Path, root: str) -> bool:
+    return Path(os.path.realpath(path)).is_relative_to(root)
+
+
+def _beside(project: Path) -> dict[str, str] | None:
+    """Digests of the files that are not settings; None if there are none."""
+    granting = _granting(project)
+    found: dict[str, str] = {}
+    # Whether one of them allows tools is not for this to judge: any change needs trust again.
+    for path in (project / _SERVERS, *granting):
+        with contextlib.suppress(DiskError, OSError):
+            found[str(path.relative_to(project))] = _sha256(read_whole(path))
+    return found if found or granting else None
+
+
+def _digest(beside: dict[str, str] | None, files: Sequence[SettingsFile]) -> str:
     """Of everything that needs trust; empty if there is nothing."""
-    asked: dict[str, Any] = {}
+    asked: dict[str, Any] = dict(beside or {})
     for file in files:
         if not file.scope.is_of_project:
             continue
@@ -88,12 +111,12 @@ def _digest(project: Path, files: Sequence[SettingsFile]) -> str:
             wanted |= {name: permissions[name] for name in _OF_PERMISSIONS if permissions.get(name)}
         if wanted:
             asked[file.scope] = wanted
-    with contextlib.suppress(DiskError, OSError):
-        asked[_SERVERS] = hashlib.sha256(read_whole(project / _SERVERS)).hexdigest()
-    if not asked and not _granting(project):
+    if not asked and beside is None:
         return ""
-    # Whether one of them allows tools is not for this to judge: any change needs trust again.
-    for path in _granting(project):
-        with contextlib.suppress(DiskError, OSError):
-            asked[str(path.relative_to(project))] = hashlib.sha256(read_whole(path)).hexdigest()
-    return hashlib.sha256(msgspec.json.encode(asked, order="deterministic")).hexdigest()
+    return _sha256(msgspec.json.encode(asked, order="deterministic"))
+
+
+def _sha256(data: bytes) -> str:
+    import hashlib  # a few milliseconds, and most projects ask for nothing
+
+    return hashlib.sha256(data).hexdigest()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import secrets
+import os
+import random
 from pathlib import Path
 
 from stenograph.agent.engine.options import Compat
@@ -35,9 +36,10 @@ _SURNAMES = "babbage curie dijkstra erdos euler franklin gauss hopper knuth lamp
 
 def fresh_slug() -> str:
     """Adjective, adjective, surname (seed 003, 12.1)."""
-    return "-".join(secrets.choice(words.split()) for words in (_ADJECTIVES, _MORE_ADJECTIVES, _SURNAMES))
+    return "-".join(random.choice(words.split()) for words in (_ADJECTIVES, _MORE_ADJECTIVES, _SURNAMES))
 
 
 def fresh_agent_id(compat: Compat) -> str:
     """Seven hex digits in 2.0, `a` and sixteen later."""
-    return secrets.token_hex(4)[:7] if compat is Compat.OLD else f"a{secrets.token_hex(8)}"
+    # `secrets` would load OpenSSL before the first request.
+    return os.urandom(4).hex()[:7] if compat is Compat.OLD else f"a{os.urandom(8).hex()}"

@@ -104,7 +104,7 @@ class Recorder:
         """Later than the line before by at least a millisecond."""
         self._last_ms = min(max(time.time_ns() // 1_000_000, self._last_ms + 1), _LATEST_MS)
         moment = datetime.fromtimestamp(self._last_ms // 1000, UTC)
-        return f"{moment:%Y-%m-%dT%H:%M:%S}.{self._last_ms % 1000:03d}Z"
+        return f"{moment.isoformat()[:19]}.{self._last_ms % 1000:03d}Z"
 
     # Lines of the chain
 

@@ -8,6 +8,7 @@ files and timeouts are results. Only cancellation may escape otherwise.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -165,8 +166,9 @@ class ToolContext(msgspec.Struct, kw_only=True):
         if not self.sandbox_program:
             return []
         from stenograph.agent.tools.sandbox import sandboxed
+        from stenograph.config import logins_folder
 
-        return sandboxed(self.sandbox_program, self.workspace.folders, self.workspace.cwd)
+        return sandboxed(self.sandbox_program, self.workspace.folders, self.workspace.cwd, logins_folder(self.environ))
 
 
 @functools.cache
@@ -192,6 +194,8 @@ class Tool(Generic[In]):
     asks_user: bool = False
     #: Although it may change something.
     runs_in_parallel: bool = False
+    #: The MCP server that it belongs to; empty for those that read from all of them; None for our own.
+    server: str | None = None
 
     def description(self) -> str:
         texts = _descriptions()
@@ -206,6 +210,10 @@ class Tool(Generic[In]):
     def check(self, given: Json) -> In:
         """The arguments of a call as `run` takes them. Raises ToolFailed in words that help the model."""
         spelled = {self.also_spelled.get(name, name): value for name, value in given.items()}
+        # Nearly all arguments need nothing of what follows; `null` for what is optional does.
+        if None not in spelled.values():
+            with contextlib.suppress(msgspec.ValidationError):
+                return msgspec.convert(spelled, self.input_type)
         schema = schema_of(self.input_type)
         meant = forgiven(spelled, schema)
         if found := list(problems(meant, schema)):

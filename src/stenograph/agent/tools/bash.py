@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from msgspec import Meta
 
-from stenograph.agent.permissions.reading_commands import only_reads
-from stenograph.agent.permissions.shell_parts import Part, split_command
 from stenograph.agent.tools.base import Json, Tool, ToolContext, ToolFailed, ToolInput, ToolOutput, Workspace
 from stenograph.agent.tools.shell import ENDLESS, CommandNotStarted, Shell, command_environment, start_shell
 from stenograph.agent.tools.spill import LIMIT, spill, without_middle
 
 if TYPE_CHECKING:
     from stenograph.agent.engine.background import BackgroundShell
+    from stenograph.agent.permissions.shell_parts import Part
 
 DEFAULT_TIMEOUT = 120_000
 LONGEST_TIMEOUT = 600_000
@@ -72,6 +71,8 @@ class Bash(Tool[BashInput]):
 
     def is_safe_beside_others(self, given: Json) -> bool:
         """Commands that only read are, as in the client."""
+        from stenograph.agent.permissions.reading_commands import only_reads  # not before the first request
+
         command = given.get("command")
         return isinstance(command, str) and only_reads(command)
 
@@ -96,6 +97,8 @@ class Bash(Tool[BashInput]):
             raise _failed(143, f"Command timed out after {_duration(timed_out)}", text)
         if shell.is_endless:
             raise _failed(code, f"Command was ended: it wrote more than {ENDLESS // 1024**3} GB", text)
+        from stenograph.agent.permissions.shell_parts import split_command  # not before the first request
+
         # To the reader of commands a bracket may be a pattern; at the start it is `test`.
         parts = split_command(_BRACKET.sub(r"\1test ", given.command))
         meaning = _meaning(parts[-1]) if code == 1 and parts else ""

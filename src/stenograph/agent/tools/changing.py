@@ -28,7 +28,7 @@ class Seen(msgspec.Struct, frozen=True):
 
 
 #: Files that are looked at between two calls of a turn.
-_LOOKED_AT = 40
+_LOOKED_AT = 16
 
 
 class ReadState:

@@ -13,7 +13,6 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from stenograph.agent.tools.base import Json, Tool, ToolContext, ToolFailed, ToolInput, ToolOutput, Workspace
-from stenograph.agent.tools.globbing import Glob, GlobError, fixed_part, walk_files
 from stenograph.agent.tools.texts import resolved
 from stenograph.disk import absolute_path
 
@@ -42,6 +41,8 @@ class GlobTool(Tool[GlobInput]):
         return [_search(given, workspace)[0]]
 
     async def run(self, given: GlobInput, context: ToolContext) -> ToolOutput:
+        from stenograph.agent.tools.globbing import GlobError  # not before the first request
+
         began = time.monotonic()
         if given.path:
             _refuse_no_folder(resolved(given.path, self.name, context.workspace), context.workspace)
@@ -59,6 +60,8 @@ class GlobTool(Tool[GlobInput]):
 
 def _search(given: GlobInput, workspace: Workspace) -> tuple[Path, str]:
     """The directory to walk, and the pattern below it."""
+    from stenograph.agent.tools.globbing import fixed_part
+
     folder = absolute_path(resolved(given.path, "Glob", workspace)) if given.path else workspace.cwd
     fixed, rest = fixed_part(given.pattern)
     if not fixed:
@@ -75,6 +78,8 @@ def _refuse_no_folder(folder: Path, workspace: Workspace) -> None:
 
 
 def _find(folder: Path, pattern: str, may_read: Callable[[Path], bool] | None, deadline: float, stop: threading.Event) -> _Found:
+    from stenograph.agent.tools.globbing import Glob, walk_files
+
     matches = Glob(pattern).matches
     files: list[tuple[int, Path]] = []
     is_complete = True

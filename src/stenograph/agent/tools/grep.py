@@ -6,17 +6,19 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
 from stenograph.agent.permissions.sensitive_files import is_process_file, refuse_process_file, refuse_process_folder
 from stenograph.agent.tools.base import Json, Tool, ToolContext, ToolFailed, ToolInput, ToolOutput, Workspace
-from stenograph.agent.tools.ripgrep import Lines, run_search
-from stenograph.agent.tools.searching import Search
 from stenograph.agent.tools.spill import LIMIT, spill, without_middle
 from stenograph.agent.tools.texts import resolved
 from stenograph.disk import absolute_path
+
+if TYPE_CHECKING:
+    from stenograph.agent.tools.ripgrep import Lines
+    from stenograph.agent.tools.searching import Search
 
 #: Lines or files (2.1.325).
 DEFAULT_LIMIT = 250
@@ -79,6 +81,8 @@ class GrepTool(Tool[GrepInput]):
         refuse_process_folder(target)
         if not os.path.isdir(target) and not os.path.isfile(target):  # noqa: PTH112, PTH113 - those of Path raise without rights
             raise ToolFailed(f"Search failed: {target} is neither a file nor a directory.")
+        from stenograph.agent.tools.ripgrep import run_search  # not before the first request
+
         found = await run_search(
             _wanted(given, target, workspace), workspace, _readable(target, context), environ=context.environ
         )
@@ -109,6 +113,8 @@ def _spilled(output: ToolOutput, context: ToolContext) -> ToolOutput:
 
 
 def _wanted(given: GrepInput, target: Path, workspace: Workspace) -> Search:
+    from stenograph.agent.tools.searching import Search
+
     around = next((lines for lines in (given.context, given.around) if lines is not None), 0)
     if target == workspace.cwd:
         name = "."

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import secrets
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -45,6 +43,8 @@ class NotebookEdit(Tool[NotebookEditInput]):
                 raise failed_use(changing.READ_IN_PART)
             case _:
                 pass
+        import json  # not before the first request
+
         notebook = _parsed(before.text)
         done = _change(notebook, given)
         after = json.dumps(notebook, indent=1, ensure_ascii=False)
@@ -95,6 +95,8 @@ def _refuse(given: NotebookEditInput, path: Path, context: ToolContext) -> None:
 
 
 def _parsed(text: str) -> Json:
+    import json
+
     try:
         notebook = json.loads(text)
     except (ValueError, RecursionError):
@@ -146,6 +148,8 @@ def _has_ids(notebook: Json) -> bool:
 def _new_cell(given: NotebookEditInput, *, has_id: bool) -> Json:
     cell: Json = {"cell_type": given.cell_type}
     if has_id:
+        import secrets
+
         cell["id"] = secrets.token_hex(4)
     cell |= {"source": given.new_source, "metadata": {}}
     return {**cell, "execution_count": None, "outputs": []} if given.cell_type == "code" else cell

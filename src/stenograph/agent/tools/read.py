@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 from pathlib import Path
 from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from stenograph.agent.tools import media, notebooks
+from stenograph.agent.tools import media
 from stenograph.agent.tools.base import Json, Tool, ToolContext, ToolFailed, ToolInput, ToolOutput, Workspace, failed_use
 from stenograph.agent.tools.texts import TextFile, decode, missing, os_failure, read_bytes, read_range, resolved, trouble_note
 
@@ -181,6 +180,8 @@ def _note(given: ReadInput, path: Path, part: _Part, count: int, context: ToolCo
 
 
 def _image(path: Path, context: ToolContext) -> ToolOutput:
+    from base64 import b64encode  # not before the first request
+
     data = read_bytes(path, media.LONGEST_BASE64)
     if not data:
         raise ToolFailed(f"Image file is empty: {path}")
@@ -191,7 +192,7 @@ def _image(path: Path, context: ToolContext) -> ToolOutput:
             f" {data[:8].hex(' ')}). This usually means a download saved an error/login page instead of the image. Use"
             f' `file "{path}"` to confirm, or read it as text with Bash (e.g. `head -c 500`).'
         )
-    text = base64.b64encode(data).decode()
+    text = b64encode(data).decode()
     size = media.dimensions(data)
     if len(text) > media.LONGEST_BASE64 or (size and max(size) > media.LONGEST_SIDE):
         pixels = f", {size[0]}x{size[1]} pixels" if size else ""
@@ -209,6 +210,8 @@ def _image(path: Path, context: ToolContext) -> ToolOutput:
 
 
 def _document(given: ReadInput, path: Path, pages: tuple[int, int] | None) -> ToolOutput:
+    from base64 import b64encode  # not before the first request
+
     data = read_bytes(path)
     if not data:
         raise ToolFailed(f"PDF file is empty: {path}")
@@ -224,7 +227,7 @@ def _document(given: ReadInput, path: Path, pages: tuple[int, int] | None) -> To
             f"PDF is too large to be sent ({human_size(len(sent))}; at most {human_size(_LONGEST_PDF)}). Read some of its pages,"
             ' e.g. pages: "1-5".'
         )
-    text = base64.b64encode(sent).decode()
+    text = b64encode(sent).decode()
     source = {"type": "base64", "media_type": "application/pdf", "data": text}
     return ToolOutput(
         content=[{"type": "text", "text": words}, {"type": "document", "source": source}],
@@ -233,6 +236,8 @@ def _document(given: ReadInput, path: Path, pages: tuple[int, int] | None) -> To
 
 
 def _notebook(given: ReadInput, path: Path, context: ToolContext) -> ToolOutput:
+    from stenograph.agent.tools import notebooks
+
     # Images among the outputs may be long; the text is limited below.
     data = read_bytes(path, _LONGEST_PDF)
     cells = notebooks.read_cells(data)

@@ -6,12 +6,15 @@ as hooks and settings, stays as it is even inside those directories.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from stenograph.errors import UsageError
+from stenograph.disk import make_folder
+from stenograph.errors import UnwritableError, UsageError
 
 _PROGRAM = "bwrap"
 _MACHINE = ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp")
@@ -36,8 +39,8 @@ def find_sandbox(environ: Mapping[str, str]) -> str:
     return program
 
 
-def sandboxed(program: str, folders: Iterable[Path], cwd: Path) -> list[str]:
-    """What to put before a command."""
+def sandboxed(program: str, folders: Iterable[Path], cwd: Path, hidden: Path | None = None) -> list[str]:
+    """What to put before a command. `hidden`: a directory of ours that is empty for it."""
     command = [program, *_MACHINE, *_ALONE]
     places = sorted(set(folders), key=lambda folder: len(folder.parts))  # a directory before those inside of it
     for folder in places:
@@ -48,4 +51,17 @@ def sandboxed(program: str, folders: Iterable[Path], cwd: Path) -> list[str]:
             command += ("--bind", str(folder / ".git"), str(folder / ".git"))
         kept = (folder / name for name in _KEPT)
         command += (part for path in kept if path.exists() for part in ("--ro-bind", str(path), str(path)))
+    if hidden is not None and (place := _made(hidden)):
+        command += ("--tmpfs", place)
     return [*command, "--chdir", str(cwd)]
+
+
+def _made(folder: Path) -> str:
+    """Made if it is missing: what is put there while the command runs, perhaps by another session, is hidden too.
+
+    Without links, in which bubblewrap can't mount. Empty if there is no such directory.
+    """
+    with contextlib.suppress(UnwritableError):
+        make_folder(folder)
+    place = os.path.realpath(folder)
+    return place if os.path.isdir(place) else ""  # noqa: PTH112 - text, as it is given to the program

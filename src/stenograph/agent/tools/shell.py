@@ -29,8 +29,8 @@ _LINGER = 0.05
 _CHUNK = 256 * 1024
 #: Lowest descriptor by which a shell reports its last folder.
 _FOLDER_DESCRIPTOR = 60
-#: Not for commands: the endpoint's keys, and folders where `cd` would look for a name first.
-_WITHHELD = re.compile(r"ANTHROPIC_|CLAUDE_CODE_OAUTH_TOKEN$|CDPATH$")
+#: Not for commands: the endpoint's keys, the client key's passphrase, and folders where `cd` would look for a name first.
+_WITHHELD = re.compile(r"ANTHROPIC_|CLAUDE_CODE_OAUTH_TOKEN$|CLAUDE_CODE_CLIENT_KEY_PASSPHRASE$|CDPATH$")
 #: Files that bash and ripgrep read before anything else; both can run programs.
 _STARTUP_FILES = frozenset({"BASH_ENV", "ENV", "RIPGREP_CONFIG_PATH"})
 #: For git commands that need no rule: no program of the repository's choice.

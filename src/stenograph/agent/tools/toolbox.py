@@ -32,6 +32,21 @@ class Toolbox:
                 self._by_name[name] = self._by_lower_name[name.lower()] = tool
         self.__dict__.pop("definitions", None)
 
+    def remove(self, names: Iterable[str]) -> None:
+        gone = set(names)
+        kept = [tool for tool in self._tools if tool.name not in gone]
+        for held in (self._tools, self._by_name, self._by_lower_name):
+            held.clear()
+        self.add(kept)
+
+    def remove_of(self, server: str) -> None:
+        """The tools of an MCP server, and those that read from all of them."""
+        self.remove([tool.name for tool in self._tools if tool.server in (server, "")])
+
+    @property
+    def tools(self) -> list[AnyTool]:
+        return list(self._tools)
+
     @property
     def names(self) -> list[str]:
         return [tool.name for tool in self._tools]
@@ -55,6 +70,11 @@ class Toolbox:
                 why = f". {name} is not among the tools available here. Continue with the tools you have."
             raise failed_use(f"Error: No such tool available: {name}{why}")
         return tool
+
+    def only_reads(self, name: str) -> bool:
+        """Unknown tools do nothing."""
+        tool = self._by_name.get(name)
+        return tool is None or tool.is_read_only
 
     def is_parallel(self, name: str, given: Json) -> bool:
         """Unknown tools are: they only fail."""

@@ -7,13 +7,15 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
 from stenograph.agent.tools.base import Tool, ToolContext, ToolFailed, ToolInput, ToolOutput
-from stenograph.agent.tools.page import Fetch, FetchFailed, WebPage, checked_address
 from stenograph.errors import ModelError
+
+if TYPE_CHECKING:
+    from stenograph.agent.tools.page import WebPage
 
 #: Seconds.
 KEPT_FOR = 15 * 60.0
@@ -42,6 +44,8 @@ class WebFetch(Tool[WebFetchInput]):
         self._pages: dict[str, tuple[float, WebPage]] = {}
 
     async def run(self, given: WebFetchInput, context: ToolContext) -> ToolOutput:
+        from stenograph.agent.tools.page import FetchFailed, checked_address  # not before the first request
+
         began = time.monotonic()
         try:
             page = await self._page(checked_address(given.url), context)
@@ -80,6 +84,8 @@ class WebFetch(Tool[WebFetchInput]):
 
 async def _fetched(url: str, context: ToolContext) -> WebPage:
     """From a thread that is abandoned when we are cancelled. Raises FetchFailed."""
+    from stenograph.agent.tools.page import Fetch, FetchFailed
+
     fetch = Fetch(url, context.environ, context.may_fetch)
     future: Future[WebPage] = Future()
     future.set_running_or_notify_cancel()

@@ -17,7 +17,7 @@ links begin with the context's root. Nothing here is inline script or style, and
 from __future__ import annotations
 
 from stenograph.views.html.context import PageContext
-from stenograph.views.html.finding import SearchAsked, render_health, render_search
+from stenograph.views.html.finding import SHOWN_PLACES, SearchAsked, render_health, render_search
 from stenograph.views.html.pages import render_error, render_home, render_session, render_step, render_turns
 from stenograph.views.html.rendering import compile_templates
 from stenograph.views.html.stats import render_stats
@@ -25,6 +25,7 @@ from stenograph.views.html.tabs import render_files, render_messages, render_raw
 from stenograph.views.html.usage import render_usage
 
 __all__ = [
+    "SHOWN_PLACES",
     "PageContext",
     "SearchAsked",
     "compile_templates",

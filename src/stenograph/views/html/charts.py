@@ -80,7 +80,6 @@ def stack(parts: Sequence[tuple[str, float, str]], total: float) -> Markup:
 _WIDTH, _LEFT = 288, 30
 _TOP, _BASE = 8, 112
 _COST_TOP, _COST_BASE = 128, 160
-WINDOWS = (200_000, 1_000_000)
 #: The classes of what fills a context, in the order of `analysis.PARTS`, and their names.
 PART_CLASSES = ("q1", "q2", "q3", "q4", "q5", "q6", "q7")
 PART_NAMES = ("System, tools", "Memory files", "Files read", "Tool output", "Conversation", "Thinking", "Unknown")
@@ -88,15 +87,16 @@ PART_NAMES = ("System, tools", "Memory files", "Files read", "Tool output", "Con
 _MOST_LINKS = 60
 #: More calls are binned.
 _MOST = 262
+#: How wide a digit of a label is.
+_DIGIT = 6.2
 
 
-def context_chart(calls: Sequence[CallFigures], outline: Sequence[TurnOutline]) -> Markup:
-    """The context of every call above, the cost of every turn below; a link for each turn."""
+def context_chart(calls: Sequence[CallFigures], outline: Sequence[TurnOutline], window: int | None) -> Markup:
+    """The context of every call above, up to the model's window if it is known; the cost of every turn below; a link for each."""
     if not calls:
         return Markup("")
     largest = max(call.context for call in calls)
-    window = next((size for size in WINDOWS if largest <= size), largest)
-    scale = window if largest > 0.35 * window else _round_up(largest)
+    scale = window if window and 0.35 * window < largest <= window else _round_up(largest)
     drawn = [_grid(scale, window)]
     bins = _binned(calls)
     step = min(18.0, (_WIDTH - _LEFT) / len(bins))
@@ -122,13 +122,13 @@ def _round_up(number: int) -> int:
     return int(next(unit * power for unit in (1, 1.2, 1.6, 2, 2.4, 3.2, 4, 6, 8, 10) if unit * power >= number))
 
 
-def _grid(scale: int, window: int) -> str:
+def _grid(scale: int, window: int | None) -> str:
     lines = []
     for part in (0, 0.25, 0.5, 0.75, 1):
         y = _BASE - (_BASE - _TOP) * part
         if part == 1 and scale == window:
             lines.append(
-                f'<path class="lim" d="M{_LEFT} {y}H{_WIDTH}"/><text x="{_WIDTH}" y="{y - 3}" text-anchor="end">limit {thousands(window)}</text>'
+                f'<path class="lim" d="M{_LEFT} {y}H{_WIDTH}"/><text x="{_WIDTH}" y="{y - 3}" text-anchor="end">limit {thousands(scale).replace(".0", "")}</text>'
             )
         else:
             label = thousands(round(scale * part)).replace(".0", "")
@@ -160,18 +160,19 @@ def _costs(bins: Sequence[CallFigures], step: float, outline: Sequence[TurnOutli
     if is_crowded:
         drawn.append(_cost_bars(runs, step, usd, top))
         runs = _merged(runs, -(-len(runs) // _MOST_LINKS))
-    last_label = -99.0
+    labeled_to = 0.0
     for number, count in runs:
         x, width = _LEFT + place * step, count * step
         place += count
         height = (_COST_BASE - _COST_TOP) * usd.get(number, 0) / top if top else 0
         label = ""
-        if not is_crowded or x - last_label > 22:
-            label = f'<text x="{x + width / 2:.1f}" y="172" text-anchor="middle">{number}</text>'
-            last_label = x
+        middle, half = x + width / 2, len(str(number)) * _DIGIT / 2
+        if middle - half >= labeled_to:
+            label = f'<text x="{middle:.1f}" y="172" text-anchor="middle">{number}</text>'
+            labeled_to = middle + half + _DIGIT
         bar = (
             ""
-            if is_crowded
+            if is_crowded or height <= 0
             else (
                 f'<rect class="q2" x="{x:.1f}" y="{_COST_BASE - height:.1f}" width="{max(0.6, width - 1):.1f}" height="{height:.1f}"/>'
             )
@@ -203,15 +204,17 @@ def _merged(runs: Sequence[tuple[int, int]], many: int) -> list[tuple[int, int]]
 
 #: So many columns fit a phone.
 _FEW_COLUMNS = 8
+_THINNEST = 1.5
 
 
 class Column:
-    """One column of a chart: its label and its parts."""
+    """One column of a chart: its label and its parts; `year` where the label does not say it."""
 
-    def __init__(self, label: str, parts: Iterable[float], title: str = "") -> None:
+    def __init__(self, label: str, parts: Iterable[float], title: str = "", year: int | None = None) -> None:
         self.label = label
         self.parts = tuple(parts)
         self.title = title
+        self.year = year
 
 
 def columns(
@@ -228,7 +231,8 @@ def columns(
         return Markup("")
     is_short = len(data) <= _FEW_COLUMNS
     width = 560 if is_short else 1090
-    left, base = 46 if is_short else 36, height - 24
+    has_years = len({column.year for column in data}) > 1
+    left, base = 46 if is_short else 36, height - (36 if has_years else 24)
     scale = _nice(top)
     drawn = []
     for part in range(4):
@@ -237,9 +241,10 @@ def columns(
             f'<path class="grid" d="M{left} {y:.1f}H{width}"/><text x="{left - 6}" y="{y + 3.5:.1f}" text-anchor="end">{axis(scale * part / 3)}</text>'
         )
     step = (width - left) / len(data)
-    bar_width = min(60.0, step * 0.82)
+    bar_width = min(60.0, max(_THINNEST, step * 0.82))
     every = max(1, -(-len(data) // 24))
     best = max(range(len(data)), key=lambda place: sum(data[place].parts))
+    year: int | None = None
     for place, column in enumerate(data):
         x = left + place * step + (step - bar_width) / 2
         y = float(base)
@@ -260,6 +265,9 @@ def columns(
             name = ' class="opt"' if len(data) > every * 12 and place // every % 2 else ""
             label = escape(column.label)
             drawn.append(f'<text{name} x="{x + bar_width / 2:.1f}" y="{base + 15}" text-anchor="middle">{label}</text>')
+            if has_years and column.year != year:
+                year = column.year
+                drawn.append(f'<text x="{x + bar_width / 2:.1f}" y="{base + 28}" text-anchor="middle">{year}</text>')
     return Markup(
         f'<svg class="chart cols{" few" if is_short else ""}" viewBox="0 0 {width} {height}" role="img" aria-label="By time">{"".join(drawn)}</svg>'
     )

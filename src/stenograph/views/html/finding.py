@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from markupsafe import Markup, escape
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from stenograph.check import IN_THE_TREE
 from stenograph.family import session_by_place
 from stenograph.views.html.context import PageContext
-from stenograph.views.html.rendering import ICONS, Template, tool_name
+from stenograph.views.html.rendering import ICONS, Template, address_part, tool_name
 from stenograph.views.pages.archive import ArchivePage
 from stenograph.views.pages.check import CheckPage, DamagePage, ResumabilityPage
 from stenograph.views.pages.search import FacetsPage, HitLinePage, HitPage, SearchPage
 from stenograph.views.pages.tapes import family_of
-from stenograph.views.text import count_of, one_line
+from stenograph.views.terminal.search import partly_found
+from stenograph.views.text import count_of, cut, one_line
 
 _KINDS = (
     ("Everywhere", ""),
@@ -32,6 +34,9 @@ _KINDS = (
 _KIND_OF = {
     "prompts": "prompt", "answers": "answer", "inputs": "input", "outputs": "output", "thinking": "thinking", "titles": "title",
 }  # fmt: skip
+_TITLE_COLUMNS = 80
+#: Files that are named of those with one kind of damage.
+SHOWN_PLACES = 4
 _KIND_NAMES = {"input": "tool call", "output": "tool output"}
 
 
@@ -72,6 +77,7 @@ def render_search(
     if asked.tool:
         tools.setdefault(asked.tool, 0)
     return Template("search.html").render(
+        partly_found=partly_found,
         page=page,
         asked=asked,
         context=context,
@@ -105,12 +111,12 @@ def snippet_html(line: HitLinePage) -> Markup:
 
 
 def _hit_link(hit: HitPage, line: HitLinePage, context: PageContext) -> str:
-    base = f"{context.root}/s/{quote(hit.id, safe='')}"
+    base = f"{context.root}/s/{address_part(hit.id)}"
     if line.turn and (line.agent or line.kind == "title"):
         return f"{base}?turn={line.turn}#turn-{line.turn}"
     if line.turn:
         return f"{base}?turn={line.turn}&line={line.line}#line-{line.line}"
-    agent = f"?agent={quote(line.agent, safe='')}" if line.agent else ""
+    agent = f"?agent={address_part(line.agent)}" if line.agent else ""
     return f"{base}/raw/{line.line}{agent}"
 
 
@@ -120,8 +126,15 @@ def render_health(
     *,
     titles: Mapping[str, str] | None = None,
     archive: ArchivePage | None = None,
+    sessions: Collection[str] | None = None,
+    portable: Collection[str] = (),
+    unknown: int = 0,
 ) -> str:
-    """Drift, damage, what releases would lose and what is deleted; `titles` are those of sessions by their ids."""
+    """Drift, damage, what releases would lose and what is deleted; `titles` are those of sessions by their ids.
+
+    `sessions`: those that have pages, by the names of their files; all unless given. `portable`: paths of sessions that
+    lose less once they are portable; of `unknown` others that is not known.
+    """
     by_file: dict[str, dict[str, ResumabilityPage]] = {}
     for row in page.resume:
         by_file.setdefault(row.path, {})[row.release] = row
@@ -136,30 +149,26 @@ def render_health(
         whole=len(by_file) - len(losses),
         refused=sum(any(row.refused for row in rows.values()) for _, rows in losses),
         releases=_releases(page.resume),
-        title_of=lambda path: one_line((titles or {}).get(_stem(path)) or _stem(path))[:80],
+        title_of=lambda path: cut(one_line((titles or {}).get(_stem(path)) or _stem(path)), _TITLE_COLUMNS),
         stem=_stem,
+        has_page=lambda path: sessions is None or _stem(path) in sessions,
         loss=_loss,
         archive=archive,
-        fix=lambda damage: _fix(damage, context),
-        portable={place.path for each in page.damage if each.code in _PORTABLE for place in each.places},
+        fix=lambda damage: _fix(damage, portable, context),
+        portable=portable,
+        unknown=unknown,
+        shown_places=SHOWN_PLACES,
     )
 
 
-#: Damage that goes away when a session is written as one chain.
-_PORTABLE = frozenset(
-    {
-        "dangling-parent", "forward-parent", "misleading-timestamps", "parent-cycle", "self-parent", "stale-last-prompt",
-        "unknown-kind-in-chain",
-    }
-)  # fmt: skip
-
-
-def _fix(damage: DamagePage, context: PageContext) -> str:
+def _fix(damage: DamagePage, portable: Collection[str], context: PageContext) -> str:
     """The command that fixes it, or that shows where it is; empty where nothing is to be done."""
     if damage.ordinary or not damage.places:
         return ""
-    session = _stem(damage.places[0].path)
-    return context.command("edit", session, "--portable") if damage.code in _PORTABLE else context.command("check", session)
+    helped = next((place.path for place in damage.places if place.path in portable), None)
+    if damage.code in IN_THE_TREE and helped:
+        return context.command("edit", _stem(helped), "--portable")
+    return context.command("check", _stem(damage.places[0].path))
 
 
 def _is_whole(row: ResumabilityPage) -> bool:

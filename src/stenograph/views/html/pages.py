@@ -11,8 +11,8 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
+from stenograph.pricing import window_of_calls
 from stenograph.sessions import HIDDEN
-from stenograph.views.html.charts import WINDOWS
 from stenograph.views.html.context import PageContext
 from stenograph.views.html.rendering import StepPlace, Template, View, base_name, capfirst, cost, cost_note, local
 from stenograph.views.html.turn_cache import turn_html
@@ -48,7 +48,7 @@ def render_session(
         added=sum(file.added or 0 for file in changed or ()),
         removed=sum(file.removed or 0 for file in changed or ()),
         days_left=None if deleted is None else max(0, (deleted - context.now).days),
-        window=_window(page),
+        window=window_of_calls((call.model, call.context) for call in page.calls),
         short=lambda path: harmless(path_from(page.session.project or "", path)),
         models=tuple(dict.fromkeys(call.model for call in page.calls)),
         prompts=prompts,
@@ -108,12 +108,6 @@ def render_error(heading: str, detail: str, context: PageContext) -> str:
 def _prompts(page: TimelinePage) -> dict[int, str]:
     """What a part of a long turn says above it."""
     return {turn.number: one_line(turn.prompt) for turn in page.outline}
-
-
-def _window(page: TimelinePage) -> int:
-    """How large a context may grow: a session that ever sent more than the usual window has the larger one."""
-    largest = max((call.context for call in page.calls), default=0)
-    return next((size for size in WINDOWS if largest <= size), largest)
 
 
 def project_names(projects: Sequence[str]) -> dict[str, str]:

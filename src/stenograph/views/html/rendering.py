@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from urllib.parse import quote, urlsplit
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2.filters import do_urlencode
 from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
@@ -29,6 +30,7 @@ from stenograph.views.text import (
     short_path,
     size,
     thousands,
+    time_taken,
     will_delete,
 )
 
@@ -45,6 +47,11 @@ _NAMES = {
 }  # fmt: skip
 
 
+def address_part(text: str) -> str:
+    """As it is in an address. Names of files and ids in lines may hold half a surrogate pair, which no address can."""
+    return quote(text, safe="", errors="replace")
+
+
 class StepPlace:
     """Where steps are: their session's address, and the subagent whose file their lines are in."""
 
@@ -53,7 +60,7 @@ class StepPlace:
     ) -> None:
         self.id = session
         self.root = root
-        self.base = f"{root}/s/{quote(session, safe='')}"
+        self.base = f"{root}/s/{address_part(session)}"
         #: The branch that is shown; 0 for the current one.
         self.shown = branch
         self.query = f"branch={branch}" if branch else ""
@@ -63,13 +70,17 @@ class StepPlace:
         self.most = most or _MOST_NESTED
 
     def raw(self, line: int) -> str:
-        return f"{self.base}/raw/{line}" + (f"?agent={quote(self.agent, safe='')}" if self.agent else "")
+        return f"{self.base}/raw/{line}" + (f"?agent={address_part(self.agent)}" if self.agent else "")
 
     def step(self, tool: str, full: bool = False) -> str:
-        return f"{self.base}/steps/{quote(tool, safe='')}" + ("?full=1" if full else "")
+        return f"{self.base}/steps/{address_part(tool)}" + ("?full=1" if full else "")
 
     def turn(self, number: int) -> str:
         return f"{self.base}?{self.query + '&' if self.query else ''}turn={number}#turn-{number}"
+
+    def line(self, number: int, line: int) -> str:
+        """Where a line of the session's own file is shown, in its turn."""
+        return f"{self.base}?{self.query + '&' if self.query else ''}turn={number}&line={line}#line-{line}"
 
     def chunk(self, number: int) -> str:
         return f"{self.base}?{self.query + '&' if self.query else ''}chunk={number}"
@@ -168,7 +179,7 @@ def command(values: Context, verb: str, session: str, *more: str, place: StepPla
     branch = ["--branch", str(place.shown)] if place and place.shown else []
     upto = ["--turn", str(turn), *branch] if turn else []
     if verb == "resume" and turn:
-        return f"{context.command('clone', short, *upto)} && {context.command('resume', '--any-project', 'last')}"
+        return context.command("clone", short, *upto, "--resume")
     return context.command(*verb.split(), short, *more, *upto)
 
 
@@ -333,6 +344,11 @@ def base_name(path: str) -> str:
     return re.split(r"[/\\]", path.rstrip("/\\"))[-1] or path
 
 
+def _urlencoded(value: str | Mapping[str, str]) -> str:
+    """Jinja's own filter fails for half a surrogate pair."""
+    return do_urlencode(value.encode(errors="replace").decode() if isinstance(value, str) else value)
+
+
 @cache
 def _environment() -> Environment:
     environment = Environment(
@@ -345,6 +361,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "one_line": one_line,
+        "urlencode": _urlencoded,
         "capfirst": capfirst,
         "base_name": base_name,
         "short_model": short_model,
@@ -391,6 +408,7 @@ def _environment() -> Environment:
         "terminal": _terminal,
         "text_html": text_html,
         "thousands": thousands,
+        "time_taken": time_taken,
         "tool_name": tool_name,
         "tree": tree_html,
         "view": View,

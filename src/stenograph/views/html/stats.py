@@ -10,13 +10,14 @@ from stenograph.views.html.charts import PART_CLASSES, PART_NAMES, Column, colum
 from stenograph.views.html.context import PageContext
 from stenograph.views.html.periods import every_period
 from stenograph.views.html.rendering import Template
-from stenograph.views.text import count_of, duration, one_line
+from stenograph.views.text import count_of, cut, duration, one_line
 
 if TYPE_CHECKING:
     from stenograph.views.pages.stats import StatsPage, TurnLinkPage
 
 _PARTS = ("system", "memory", "files", "output", "conversation", "thinking", "unknown")
 _TOOLS = 14
+_TITLE_COLUMNS = 60
 #: Turns behind a figure that are linked.
 _LINKS = 3
 
@@ -58,7 +59,7 @@ def render_stats(page: StatsPage, context: PageContext, *, since: str, titles: M
         more_tools=max(0, len(page.tools) - _TOOLS),
         most_calls=max((tool.calls for tool in page.tools), default=0) or 1,
         incidents=[each for each in _incidents(page) if each.times],
-        title=lambda session: one_line(titles.get(session) or session[:8])[:60],
+        title=lambda session: cut(one_line(titles.get(session) or session[:8]), _TITLE_COLUMNS),
         links=_LINKS,
         dollars=lambda micro: micro / 1_000_000,
     )
@@ -70,7 +71,7 @@ def _days(page: StatsPage) -> list[Column]:
 
 
 def _day(day: date, turns: int) -> Column:
-    return Column(f"{day.day} {day.strftime('%b')}", [float(turns)], f"{day}: {count_of(turns, 'turn')}")
+    return Column(f"{day.day} {day.strftime('%b')}", [float(turns)], f"{day}: {count_of(turns, 'turn')}", day.year)
 
 
 def _whole(number: float) -> str:

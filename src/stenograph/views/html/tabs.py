@@ -62,10 +62,12 @@ def render_messages(
     resume: Sequence[ResumabilityPage] = (),
     offset: int = 0,
     limit: int = 200,
+    changed: int = 0,
 ) -> str:
+    """`changed`: how many files were changed, where that is known."""
     place = StepPlace(context.root, page.id)
     return Template("messages.html").render(
-        **head_values(heading, context, place, "Messages"),
+        **head_values(heading, context, place, "Messages", changed),
         page=page,
         resume=resume,
         offset=offset,
@@ -117,11 +119,18 @@ def _texts(content: Any) -> str:
 
 
 def render_records(
-    page: RecordsPage, heading: TimelinePage, context: PageContext, *, agents: Sequence[str] = (), limit: int = 200
+    page: RecordsPage,
+    heading: TimelinePage,
+    context: PageContext,
+    *,
+    agents: Sequence[str] = (),
+    limit: int = 200,
+    changed: int = 0,
 ) -> str:
+    """`changed`: how many files were changed, where that is known."""
     place = StepPlace(context.root, page.id, agent=page.agent_id or "")
     return Template("records.html").render(
-        **head_values(heading, context, place, "Records"),
+        **head_values(heading, context, place, "Records", changed),
         page=page,
         agents=agents,
         limit=limit,

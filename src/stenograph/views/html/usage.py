@@ -6,22 +6,27 @@ from collections.abc import Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
+from markupsafe import Markup, escape
+
 from stenograph.views.html.charts import Column, columns
 from stenograph.views.html.context import PageContext
 from stenograph.views.html.pages import project_names
-from stenograph.views.html.periods import every_period
-from stenograph.views.html.rendering import Template, local
+from stenograph.views.html.periods import every_period, period_of
+from stenograph.views.html.rendering import StepPlace, Template, local
 from stenograph.views.terminal.options import RenderOptions
 from stenograph.views.terminal.stats import waste_advice
-from stenograph.views.terminal.usage import cost
+from stenograph.views.terminal.usage import cost, counted_sessions
 from stenograph.views.text import count_of, money, thousands
 
 if TYPE_CHECKING:
-    from stenograph.views.pages.stats import WastePage
+    from stenograph.views.pages.stats import WasteFindingPage, WastePage
     from stenograph.views.pages.usage import ReconciliationPage, UsagePage, UsageRowPage
 
 #: Models that have a color of their own; the others share the last one.
 _COLORS = 5
+_PROJECTS = 12
+#: Turns behind a finding that are linked.
+_LINKS = 3
 _OTHERS = "others"
 _ADVICE_COLUMNS = 90
 _HALF_A_CENT = 5_000
@@ -34,10 +39,11 @@ def render_usage(
     context: PageContext,
     *,
     since: str = "30d",
+    days: UsagePage | None = None,
     reconciled: ReconciliationPage | None = None,
     waste: WastePage | None = None,
 ) -> str:
-    """Costs over time, and by project, kind of token and session."""
+    """Costs over time, and by project, kind of token and session. `days` has the same calls by day, where `time` has not."""
     ranked = sorted(time.total.models, key=lambda model: -model.cost_micro_usd)
     named = [model.model for model in ranked[:_COLORS]]
     models = [(model.model, cost(model)) for model in ranked[:_COLORS]]
@@ -51,23 +57,51 @@ def render_usage(
         tab="Cost",
         time=time,
         since=since,
-        projects=projects.rows,
+        projects=projects.rows[:_PROJECTS],
+        more_projects=_rest(projects.rows[_PROJECTS:]),
         project_name=project_names([row.name for row in projects.rows]).get,
         sessions=sessions.rows,
         reconciled=reconciled,
         apart=[row for row in reconciled.sessions if abs(row.difference_micro_usd) >= _HALF_A_CENT] if reconciled else [],
         agreed=_agreed(reconciled),
         waste=waste,
-        advice=lambda finding: waste_advice(finding, RenderOptions(width=_ADVICE_COLUMNS, command=context.command)),
+        advice=lambda finding: _advice(finding, context),
+        counted=counted_sessions(time).replace("`", ""),
         models=models,
         kinds=kinds,
         largest_kind=max((kind.cost for kind in kinds), default=0) or 1,
         largest_project=max((row.cost_micro_usd for row in projects.rows), default=0) or 1,
-        chart=columns(_columns(time, named)),
-        span=_span(time.rows),
+        chart=columns(_columns(time, named, context)),
+        span=_span((days or time).rows),
         spent=cost,
         usd=lambda micro: money(micro / 1_000_000),
     )
+
+
+def _rest(rows: Sequence[UsageRowPage]) -> str:
+    """How many rows are not shown, and what they cost together."""
+    if not rows:
+        return ""
+    spent = sum(row.cost_micro_usd for row in rows)
+    is_estimated = any(row.estimated_micro_usd for row in rows)
+    return f"{count_of(len(rows), 'more project')}, {money(spent / 1_000_000, estimated=is_estimated)}"
+
+
+def _advice(finding: WasteFindingPage, context: PageContext) -> tuple[str, list[Markup], str]:
+    """A finding as the terminal says it, with links to its turns: where they are named, else after it."""
+    heading, lines, command = waste_advice(finding, RenderOptions(width=_ADVICE_COLUMNS, command=context.command))
+    shown = [escape(line) for line in lines if line]
+    links = {f"turn {link.turn} of {link.session[:8]}": link for link in finding.turns[:_LINKS] if link.turn}
+    named = {
+        name: Markup('<a href="{}">{}</a>').format(StepPlace(context.root, link.session).turn(link.turn), name)
+        for name, link in links.items()
+    }
+    if len(named) == 1 and any(name in line for name in named for line in shown):
+        name, html = next(iter(named.items()))
+        shown = [Markup(line.replace(escape(name), html)) for line in shown]
+    elif named:
+        shown.append(Markup(" · ").join(named.values()))
+    return heading, shown, command
 
 
 class Kind(NamedTuple):
@@ -102,19 +136,30 @@ def _agreed(reconciled: ReconciliationPage | None) -> tuple[int, int]:
     return sum(row.ours_micro_usd for row in rows), sum(row.theirs_micro_usd for row in rows)
 
 
-def _columns(page: UsagePage, named: Sequence[str]) -> list[Column]:
+def _columns(page: UsagePage, named: Sequence[str], context: PageContext) -> list[Column]:
     if page.by == "block" or any(row.start is None for row in page.rows):
         return [_column(row, named, page.by) for row in page.rows]
     rows = {local(row.start).date(): row for row in page.rows if row.start}
-    periods = every_period(list(rows), page.by)
-    return [_column(rows[day], named, page.by) if day in rows else Column(_named(day, page.by), []) for day in periods]
+    starts = set(rows)
+    if page.since and rows:
+        starts |= {period_of(local(moment).date(), page.by) for moment in (page.since, page.until or context.now)}
+    periods = every_period(sorted(starts), page.by)
+    return [
+        _column(rows[day], named, page.by) if day in rows else Column(_named(day, page.by), [], year=_year(day, page.by))
+        for day in periods
+    ]
 
 
 def _column(row: UsageRowPage, named: Sequence[str], by: str) -> Column:
     costs = {model.model: model.cost_micro_usd / 1_000_000 for model in row.models}
     parts = [costs.pop(name, 0.0) for name in named]
     label = _label(row, by)
-    return Column(label, [*parts, sum(costs.values())], f"{row.name}: {cost(row)}")
+    return Column(
+        label,
+        [*parts, sum(costs.values())],
+        f"{row.name}: {cost(row)}",
+        _year(local(row.start).date(), by) if row.start else None,
+    )
 
 
 def _label(row: UsageRowPage, by: str) -> str:
@@ -126,6 +171,11 @@ def _label(row: UsageRowPage, by: str) -> str:
 
 def _named(day: date, by: str) -> str:
     return day.strftime("%b %y") if by == "month" else f"{day.day} {day.strftime('%b')}"
+
+
+def _year(day: date, by: str) -> int | None:
+    """None where the label says it."""
+    return None if by == "month" else day.year
 
 
 def _span(rows: Sequence[UsageRowPage]) -> str:

@@ -54,12 +54,12 @@ class ArchivePage(Document, frozen=True, tag="archive/1"):
     kept: KeptPage
     edited: EditedPage
     automatic: bool
-    """`archive.keep` is set in the config file: every command that uses the index keeps sessions."""
+    """`archive.keep` is set in the config file: every command that updates the index keeps sessions."""
     installed: tuple[str, ...]
     """Settings and timers that keep sessions in the background."""
     retention: tuple[RetentionPage, ...]
     expiring: int
-    """Sessions that Claude Code will delete within a week and whose current state is not kept."""
+    """Sessions that Claude Code will delete within `expiring_days` and whose current state is not kept."""
     expiring_days: int
     overdue: int
     """Those of them that Claude Code deletes the next time it starts."""
@@ -81,7 +81,7 @@ class ExpiringRow(Page, frozen=True):
 
 
 class ExpiringPage(Document, frozen=True, tag="expiring/1"):
-    """`steno archive --expiring`: sessions that Claude Code will soon delete, in that order."""
+    """`steno archive --expiring`: sessions that Claude Code will soon delete, soonest first."""
 
     until: datetime
     sessions: tuple[ExpiringRow, ...]
@@ -94,7 +94,7 @@ class KeepPage(Document, frozen=True, tag="keep/1"):
     """`steno archive keep`: what was copied to the archive."""
 
     kept: int
-    """Sessions of which something was kept now."""
+    """Sessions from which this run copied something."""
     unchanged: int
     files: int
     read: int

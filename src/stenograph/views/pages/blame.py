@@ -63,7 +63,7 @@ class BlamePage(Document, frozen=True, tag="blame/1"):
     total: int
     """How many lines the file has."""
     origins: dict[str, int]
-    """How many of them are of each origin."""
+    """Number of lines of each origin."""
     writers: tuple[WriterPage, ...]
     """Oldest first."""
     lines: tuple[BlamedLinePage, ...]

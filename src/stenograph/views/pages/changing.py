@@ -37,14 +37,14 @@ class ClonePage(Document, frozen=True, tag="clone/1"):
     source: str
     """The path of the original."""
     ends_with: str | None
-    """The original's UUID of the message that the clone ends with; null for a whole session."""
+    """The UUID, in the original, of the last message that was copied; null for a whole session."""
     title: str | None
     files: tuple[ClonedFilePage, ...]
     size: int
     ids: int
-    """How many different ids were renewed."""
+    """Number of distinct ids that were replaced."""
     left_out: dict[str, int]
-    """What was left out of the clone, by kind and number."""
+    """How much was left out of the clone, by kind."""
     notes: tuple[str, ...]
     applied: bool
     entry: int | None
@@ -104,7 +104,7 @@ class RemovalPage(Page, frozen=True):
 
 
 class RemovalsPage(Document, frozen=True, tag="rm/3"):
-    """`steno rm`: the removal of sessions to the archive."""
+    """`steno rm`: sessions moved to the archive."""
 
     removals: tuple[RemovalPage, ...]
     size: int

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 class DriftPage(FindingPage, frozen=True):
     """A difference from what releases were recorded to write, with the place where it was first found."""
 
+    code: str
+    """`UNKNOWN_TYPE`, `NEW_FIELD`, `TYPE_MISMATCH` or `MISSING_FIELD`."""
     shape: str
     """The kind of object, as `steno schema` names it."""
     field: str | None
@@ -72,9 +74,13 @@ class ResumabilityPage(Page, frozen=True):
     whole: bool
     """No message and no tool call is lost."""
     refused: str | None
-    """The rule by which the release would not resume the session."""
+    """The rule that makes the release refuse the session; null if it would resume it."""
+    messages: int
+    """How many messages it would send before the new prompt."""
     said: SaidPage
+    """How much was said in the session."""
     lost: SaidPage
+    """How much of it would be lost."""
     explain: str | None
     """The command that shows what is lost and why; null if nothing is."""
 
@@ -157,6 +163,7 @@ def _resumability(path: str, found: Resumability, again: CommandLine) -> Resumab
         release=found.release,
         whole=found.is_whole,
         refused=found.refused or None,
+        messages=found.sent,
         said=said_page(found.lost.said),
         lost=said_page(found.lost.total),
         explain=None if found.is_whole else again("messages", path, "--as-of", found.release, "--lost"),

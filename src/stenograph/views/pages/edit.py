@@ -19,7 +19,7 @@ class EditStepPage(Page, frozen=True):
     """`drop-turns`, `drop-tool-calls`, `truncate-results`, …"""
     summary: str
     options: dict[str, Any]
-    """What it selects, why, and how it is done, as the journal keeps it."""
+    """Its selectors, reason and settings, as stored in the journal."""
     counts: dict[str, int]
     """What it changes, in numbers: `{"tool calls": 12}`; empty for nothing."""
     note: str | None
@@ -31,7 +31,7 @@ class SentPage(Page, frozen=True):
 
     release: str
     refused: str | None
-    """The rule by which the release would not resume the edited session."""
+    """The rule that makes the release refuse the edited session; null if it would resume it."""
     messages: BeforeAfterPage
     changed: bool
     """It would send something other than before."""
@@ -87,7 +87,7 @@ class PreviewPage(Page, frozen=True):
     """The text that replaces compressed turns."""
 
 
-class EditPage(Document, frozen=True, tag="edit/1"):
+class EditPage(Document, frozen=True, tag="edit/2"):
     """`steno edit`: what edits would do to a session, or did."""
 
     id: str
@@ -115,7 +115,7 @@ class EditPage(Document, frozen=True, tag="edit/1"):
     deleted_files: tuple[FileSizePage, ...]
     releases: tuple[SentPage, ...]
     newest: str
-    """The release that tokens and costs are about."""
+    """The release for which tokens and costs are computed."""
     losses: tuple[LossChangePage, ...]
     """Empty unless one of the edits is meant to change what releases lose."""
     tokens: BeforeAfterPage
@@ -124,12 +124,14 @@ class EditPage(Document, frozen=True, tag="edit/1"):
     """Whether the tokens before the edit are what the API counted in the last call; otherwise they are estimated too."""
     tokens_to_cache: int
     """Tokens after the edit that are not in the prompt cache, estimated."""
-    usd_per_turn: float
-    """What the context costs per later turn without the edit, read from the prompt cache."""
-    saved_usd_per_turn: float
+    usd_per_call: float
+    """What the unedited context costs in each later model call, if it is read from the prompt cache."""
+    saved_usd_per_call: float
     """How much of that the edit saves."""
     cache_cost_usd: float
-    """What rebuilding the prompt cache costs once."""
+    """What rebuilding the prompt cache costs."""
+    usd_once: float
+    """What the edit itself costs, once: `cache_cost_usd`, or 0 if the prompt cache has expired."""
     cache_expired: bool
     """The prompt cache has expired since the last call, so the next call fills it anyway and the edit costs nothing extra."""
     model: str | None
@@ -186,9 +188,10 @@ def edit_page(
         tokens=BeforeAfterPage(outlook.tokens_before, outlook.tokens_after),
         tokens_measured=outlook.is_measured,
         tokens_to_cache=outlook.tokens_to_cache,
-        usd_per_turn=float(outlook.cost_a_turn),
-        saved_usd_per_turn=float(outlook.saved_a_turn),
+        usd_per_call=float(outlook.cost_a_call),
+        saved_usd_per_call=float(outlook.saved_a_call),
         cache_cost_usd=float(outlook.cache_cost),
+        usd_once=float(outlook.cost_once),
         cache_expired=outlook.is_cache_expired,
         model=outlook.model or None,
         priced=outlook.is_listed,

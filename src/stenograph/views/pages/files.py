@@ -59,7 +59,7 @@ class FilesPage(Document, frozen=True, tag="files/1"):
     id: str
     path: str
     project: str | None
-    """The directory where the session's last lines were written."""
+    """The working directory of the session's last lines. (Lists show the one that it began in.)"""
     files: tuple[FilePage, ...]
 
 

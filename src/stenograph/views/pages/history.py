@@ -33,6 +33,8 @@ class TouchPage(Page, frozen=True):
     """The session file that contains the call."""
     line: int
     """Counted from 1."""
+    copied: bool
+    """A resume, fork or clone copied it: the same call is listed in another session."""
 
 
 class TouchingPage(Page, frozen=True):
@@ -91,4 +93,5 @@ def _touch_page(touch: Touch, changing: frozenset[str]) -> TouchPage:
         outcome="failed" if touch.failed else "unanswered" if touch.unanswered else "done",
         file=str(touch.file),
         line=touch.line,
+        copied=touch.is_copy,
     )

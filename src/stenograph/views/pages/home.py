@@ -67,7 +67,7 @@ class ProjectFacet(Page, frozen=True):
     project: str
     sessions: int
     activity: tuple[int, ...]
-    """Sessions by their last record, in spans of three days, the last one up to today."""
+    """Number of sessions per three-day span, by last record; the last span ends today."""
 
 
 class LivePage(Page, frozen=True):
@@ -83,6 +83,8 @@ class LivePage(Page, frozen=True):
     """When that began."""
     context: int | None
     """Tokens sent with the last call."""
+    context_window: int | None
+    """Tokens that its model takes; null for a model that is not known."""
     text: str
     """The last thing the model said."""
 

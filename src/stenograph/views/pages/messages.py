@@ -31,7 +31,7 @@ class MessagesPage(Document, frozen=True, tag="messages/1"):
     path: str
     release: str
     refused: str | None
-    """The rule by which the release would not resume the session; null if it would."""
+    """The rule that makes the release refuse the session; null if it would resume it."""
     count: int
     """How many messages there are."""
     messages: tuple[MessagePage, ...]
@@ -122,7 +122,7 @@ class ResumePage(Document, frozen=True, tag="resume/1"):
     directory: str | None
     """Where to run the command; null if no line says, or if it is not on this machine."""
     environment: dict[str, str]
-    """To be added to the environment: a home other than the one that the client would use."""
+    """Variables to set for the command: needed if the session is not in the client's default config directory."""
     problem: str | None
     """Why it can't be resumed from here."""
     shell: str

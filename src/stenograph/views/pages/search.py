@@ -86,6 +86,8 @@ class SearchPage(Document, frozen=True, tag="search/1"):
     """Lines that match in all of them."""
     partial: bool
     """No session holds all words; those that hold most of them are listed."""
+    missing: tuple[str, ...]
+    """The words that no session holds, if `partial`."""
     stale: bool
     """The index was not brought up to date within the time allowed, so newer lines may be missing."""
     hits: tuple[HitPage, ...]
@@ -109,6 +111,7 @@ def search_page(
         total=found.total,
         matching_lines=found.lines,
         partial=found.is_partial,
+        missing=found.missing,
         stale=report.pending > 0,
         hits=tuple(_hit_page(hit, sought, mask, context) for hit in found.hits),
         facets=None if facets is None else _facets_page(facets),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import structs
 
-from stenograph.pricing import known_facts
+from stenograph.pricing import window_of_calls
 from stenograph.records import SYNTHETIC, AssistantRecord, ChainedRecord, PrLinkRecord, Record, SummaryRecord
 from stenograph.turns import AgentRun, Branch, Session, Tokens, Turn, round_types, runs_below
 from stenograph.views.pages.costs import price_of
@@ -42,7 +42,7 @@ class SessionHeading(Page, frozen=True):
     path: str
     title: str | None
     project: str | None
-    """The directory where its last lines were written."""
+    """The working directory of its last lines. (Lists show the one that it began in.)"""
     release: str | None
     """Of its last lines."""
     model: str | None
@@ -249,15 +249,13 @@ def session_heading(
 
 def _context(branch: Branch) -> tuple[int | None, int | None]:
     """What the last call sent, and how much its model takes."""
-    for turn in reversed(branch.turns):
-        for call in reversed(turn.calls):
-            sent = tokens_page(call.tokens).sent
-            if sent and not call.is_synthetic:
-                facts = known_facts(call.model)
-                # Lines do not say which window was asked for.
-                wide = facts.wide_window if facts and sent > facts.window else None
-                return sent, wide or (facts.window if facts else None)
-    return None, None
+    calls = [
+        (call.model, sent)
+        for turn in branch.turns
+        for call in turn.calls
+        if not call.is_synthetic and (sent := tokens_page(call.tokens).sent)
+    ]
+    return (calls[-1][1], window_of_calls(calls)) if calls else (None, None)
 
 
 def _own_records(session: Session) -> Sequence[Record]:

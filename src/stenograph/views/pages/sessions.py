@@ -36,7 +36,7 @@ class SessionRow(Page, frozen=True):
     status: str
     """`running`, `done`, `interrupted` or `failed`."""
     started: datetime | None
-    """The first time in the file."""
+    """The first timestamp in the file."""
     modified: datetime
     """When the file last changed."""
     last_record: datetime
@@ -50,7 +50,7 @@ class SessionRow(Page, frozen=True):
     slug: str | None
     """The client's own name for the conversation."""
     summary: str | None
-    """As a client summarized it in its own file."""
+    """The last summary that a client wrote in the session's own file."""
     pull_requests: tuple[str, ...]
     """Addresses that the client noted."""
     turns: int | None
@@ -195,7 +195,7 @@ class OverviewPage(Document, frozen=True, tag="overview/1"):
     newest: tuple[SessionRow, ...]
     """The newest sessions that lists show."""
     days: dict[str, int]
-    """For each day in `newest`, in local time: how many of its sessions lists show."""
+    """For each local day that occurs in `newest`: how many sessions of that day lists show."""
     costs: dict[str, float]
     """What the calls of each of these days cost, in dollars; empty if the index does not know it."""
     usd: float | None
@@ -205,7 +205,7 @@ class OverviewPage(Document, frozen=True, tag="overview/1"):
     running: int
     sessions: int
     hidden: int
-    """How many of them are left out of lists by default."""
+    """Sessions that lists leave out by default."""
     size: int
     """Of all session files together, in bytes."""
     expiring: int
@@ -214,7 +214,7 @@ class OverviewPage(Document, frozen=True, tag="overview/1"):
     overdue: int
     """Those of them that Claude Code deletes the next time it starts."""
     has_last: bool
-    """Whether `last` selects one of them. Empty files and files that clients do not list never count."""
+    """Whether `last` selects a session. Empty files and files that clients do not list never count."""
     findings: tuple[FindingPage, ...]
     """What could not be read, or is unusual."""
 

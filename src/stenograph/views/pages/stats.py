@@ -25,6 +25,11 @@ class TurnLinkPage(Page, frozen=True):
     ms: int | None
     tokens: int | None
     cost_micro_usd: int | None
+    """Null if it has none, or if none of its calls has a price."""
+    estimated_micro_usd: int
+    """Part of the cost: output that old releases did not count."""
+    unpriced_calls: int
+    """Calls that are not in the cost."""
 
 
 class ContextPartPage(Page, frozen=True):
@@ -64,7 +69,7 @@ class StatusPage(Page, frozen=True):
     """How turns ended."""
 
     status: str
-    """`done`, `interrupted`, `failed`, `running` or `unanswered`."""
+    """`done`, `interrupted`, `failed` or `running`."""
     turns: tuple[TurnLinkPage, ...]
 
 
@@ -94,6 +99,7 @@ class StatsPage(Document, frozen=True, tag="stats/1"):
     tools: tuple[ToolStatsPage, ...]
     """Most calls first."""
     waiting_for_model_ms: int
+    """Excludes responses whose last line is dated after the next call, because their real end is unknown."""
     running_tools_ms: int
     waiting_for_you_ms: int
     """Time between the end of a turn and the next prompt. Anything longer than an hour is a break and does not count."""
@@ -102,8 +108,8 @@ class StatsPage(Document, frozen=True, tag="stats/1"):
     cache_read_share: float
     """The share of prompt tokens that were read from the cache."""
     rebuilds: tuple[TurnLinkPage, ...]
-    """Calls that wrote most of their prompt to the cache again; `what` is `break`, `model` or `other`, `ms` the time since the
-    call before. The cost is how much more that was than reading from the cache."""
+    """Calls that wrote most of their prompt to the cache again; `what` is `break`, `model` or `other`, `ms` is the time since
+    the previous call. The cost is the difference between writing and reading those tokens."""
     rebuild_cost_micro_usd: int
     retries: tuple[TurnLinkPage, ...]
     api_errors: tuple[TurnLinkPage, ...]
@@ -112,14 +118,16 @@ class StatsPage(Document, frozen=True, tag="stats/1"):
     """`what` is `manual` or `auto`, `tokens` what it dropped, where the release says."""
     dropped_tokens: int
     rewound: tuple[TurnLinkPage, ...]
-    """Turns on branches that are not current."""
+    """Turns on other branches, except those whose responses are all on the current branch too."""
     rewound_cost_micro_usd: int
     rewound_estimated_micro_usd: int
     """Part of the cost of rewound turns."""
     agent_calls: int
     agent_cost_micro_usd: int
+    """Unpriced calls are not in it."""
     agent_estimated_micro_usd: int
     """Part of the subagents' cost."""
+    agent_unpriced_calls: int
 
 
 class WasteFindingPage(Page, frozen=True):
@@ -127,16 +135,19 @@ class WasteFindingPage(Page, frozen=True):
 
     kind: str
     """`cache-rebuilt-after-a-break`, `cache-rebuilt-for-another-model`, `result-stayed-in-the-context`,
-    `mcp-server-never-called`, `files-read-again`, `subagents-repeated-work` or `turns-thrown-away`."""
+    `other-results-stayed-in-the-context`, `mcp-server-never-called`, `files-read-again`, `subagents-repeated-work` or
+    `turns-thrown-away`. The most expensive results are findings of their own, and all others are one finding."""
     cost_micro_usd: int
     """Estimated."""
     times: int
     what: str | None
     tokens: int
     calls: int
-    """Later calls that carried a result, or requests that carried a server's tools."""
+    """Later calls that carried a result (of other results, the most), or requests that carried a server's tools."""
     seconds: int
     """The longest break."""
+    sent: bool
+    """False for a result that clients no longer send: it is before a compaction, or in a subagent."""
     turns: tuple[TurnLinkPage, ...]
     """Most expensive first."""
 
@@ -204,6 +215,7 @@ def stats_page(stats: Stats, mask: Mask = as_is) -> StatsPage:
         agent_calls=stats.agent_calls,
         agent_cost_micro_usd=micro_usd(stats.agent_cost),
         agent_estimated_micro_usd=micro_usd(stats.agent_estimated),
+        agent_unpriced_calls=stats.agent_unpriced_calls,
     )
     return mask_page(page, mask)
 
@@ -225,6 +237,7 @@ def waste_page(findings: Sequence[WasteFinding], sessions: Sequence[KnownSession
                 finding.tokens,
                 finding.calls,
                 finding.seconds,
+                finding.is_sent,
                 _links(finding.turns),
             )
             for finding in findings
@@ -238,5 +251,6 @@ def _links(links: Iterable[TurnLink]) -> tuple[TurnLinkPage, ...]:
 
 
 def _link(link: TurnLink) -> TurnLinkPage:
-    cost = None if link.cost is None else micro_usd(link.cost)
-    return TurnLinkPage(link.session, link.turn, link.what or None, link.ms, link.tokens, cost)
+    cost = None if link.cost is None or (not link.cost and link.unpriced_calls) else micro_usd(link.cost)
+    estimated = micro_usd(link.estimated)
+    return TurnLinkPage(link.session, link.turn, link.what or None, link.ms, link.tokens, cost, estimated, link.unpriced_calls)

@@ -130,7 +130,7 @@ class ThoughtStep(Page, frozen=True, tag_field="step", tag="thought"):
 
 
 class NoteStep(Page, frozen=True, tag_field="step", tag="note"):
-    """Something beside the conversation, in one line."""
+    """Something that happened alongside the conversation, in one line."""
 
     line: int
     at: datetime | None
@@ -261,6 +261,8 @@ class TurnOutline(Page, frozen=True):
     """How many branches part before it; 0 for none."""
     compacted: tuple[int | None, int | None] | None = None
     """Tokens before and after the last compaction in it."""
+    compacted_line: int = 0
+    """The line of that compaction in the session's own file; 0 for none."""
 
 
 class TimelineTurn(Page, frozen=True):
@@ -298,7 +300,7 @@ class ChunkPage(Page, frozen=True):
     """The first step, from 0."""
     last_turn: int
     last_step: int
-    """The step after the last one."""
+    """Where it ends: the first step that is no longer in it."""
     size: int
 
 
@@ -326,7 +328,7 @@ class TimelinePage(Document, frozen=True, tag="timeline/1"):
     outline: tuple[TurnOutline, ...]
     chunks: tuple[ChunkPage, ...]
     turns: tuple[TimelineTurn, ...]
-    """Those of the wanted chunks."""
+    """Turns in the requested chunks."""
     first_chunk: int = 0
     """The number of the first chunk that is here."""
     strays: tuple[AgentSteps, ...] = ()

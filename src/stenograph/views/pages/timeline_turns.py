@@ -206,6 +206,7 @@ class Timeline:
             size=sum(seed.size for seed in seeds),
             fork=len(self._options.get(turn.node, ())),
             compacted=(last.tokens_before, last.tokens_after) if last else None,
+            compacted_line=turn.context.graph.nodes[last.node].number if last else 0,
         )
 
 
@@ -477,12 +478,11 @@ def _figures(session: Session, turns: Sequence[Turn], cost: Callable[[ApiCall], 
     for turn in turns:
         for call in turn.calls:
             tokens = call.tokens
-            sent = tokens.input + tokens.cache_read + tokens.cache_write
-            if call.is_synthetic or call.is_api_error or not (sent or tokens.output):
+            if call.is_synthetic or call.is_api_error or not tokens.total:
                 continue
             line = session.graph.nodes[call.nodes[0]].number
             price, filled = price_of(cost(call)), parts.get(call.nodes[0], ())
-            yield CallFigures(turn.number, line, call.model, sent, tokens.output, price.usd, price.is_estimated, filled)
+            yield CallFigures(turn.number, line, call.model, tokens.prompt, tokens.output, price.usd, price.is_estimated, filled)
 
 
 def _forks(session: Session, shown: Branch) -> Iterator[tuple[int, tuple[BranchOption, ...]]]:

@@ -63,7 +63,7 @@ class ThoughtPart(Page, frozen=True, tag_field="part", tag="thought"):
 
 
 class NotePart(Page, frozen=True, tag_field="part", tag="note"):
-    """Something beside the conversation, in one line; `text` is more of it, folded by default."""
+    """Something that happened alongside the conversation, in one line; `text` is more of it, folded by default."""
 
     kind: str
     line: str
@@ -82,7 +82,7 @@ class ToolPart(Page, frozen=True, tag_field="part", tag="tool"):
     title: str
     """What it was asked for, in short."""
     status: str
-    """`done`, `failed`, `running`, `unanswered`: it has no result, or, only while a session runs, `interrupted`."""
+    """`done`, `failed`, `running` or `unanswered` (it has no result); while a session is followed, also `interrupted`."""
     bodies: tuple[Body, ...] = ()
     agent: AgentPart | None = None
     duration_ms: int | None = None

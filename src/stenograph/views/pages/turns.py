@@ -39,7 +39,7 @@ class CompactionDetail(Page, frozen=True):
 
 
 class EventDetail(Page, frozen=True):
-    """Something beside the conversation: a hook, a retry, an interrupt, a local command."""
+    """Something that happened alongside the conversation: a hook, a retry, an interrupt, a local command."""
 
     kind: str
     what: str
@@ -291,7 +291,7 @@ class StepPage(Page, frozen=True):
 
 
 class StepsPage(Document, frozen=True, tag="steps/1"):
-    """`steno show --steps`: the lines of a conversation, in file order; of all branches unless some were selected."""
+    """`steno show --steps`: the lines of a conversation, in file order; of all branches, unless one was selected."""
 
     id: str
     path: str

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from stenograph.archive import Archive, Entry, JournaledFile, Recovery, Undone
+from stenograph.archive import Archive, Entry, JournaledFile, Recovery, Undone, removed_title
 from stenograph.errors import StenographError
 from stenograph.redact import Mask, Masker, as_is, mask
 from stenograph.views.masking import mask_page
@@ -74,12 +74,13 @@ class EntryPage(Page, frozen=True):
     summary: str
     """The edit in a few words."""
     title: str | None
-    """The session's title in lists; null if it is gone or has none."""
+    """The session's title in lists, or the one that it had when `steno rm` removed it; null if there is none."""
     reason: str | None
     command: Any
     """The edit as data."""
     state: str
-    """`done`, `begun`, `rolled back`, `left`, or `kept` (only originals were kept)."""
+    """`done`, `begun` (running or interrupted), `rolled back`, `left` (its files were changed before it could be rolled back), or
+    `kept` (only originals were kept)."""
     undoes: int | None
     """The number of the edit that it undoes."""
     undone_by: int | None
@@ -140,7 +141,11 @@ def edits_page(archive: Archive, entries: Sequence[Entry], mask: Mask = as_is) -
     """With titles, masked. Raises UnreadableError."""
     changed = archive.changed_since() if any(entry.is_standing for entry in entries) else set()
     title_of = functools.cache(_title)
-    pages = tuple(_entry(entry, title_of(_session_file(entry)), entry.number in changed) for entry in entries)
+    removed = {entry.session_id: title for entry in archive.entries() if (title := removed_title(entry))}
+    pages = tuple(
+        _entry(entry, title_of(_session_file(entry)) or removed.get(entry.session_id), entry.number in changed)
+        for entry in entries
+    )
     return mask_page(EditsPage(str(archive.folder), pages, finding_pages(archive.findings())), mask)
 
 

@@ -47,9 +47,10 @@ class UpdatePage(Document, frozen=True, tag="update/1"):
 
     event: str
     """`record`, `damaged` (an invalid line), `cut` (the file was cut or rewritten), `agent` (a subagent began),
-    `cleared` (it continues in another session), `returned` (the `/clear` was another client's) or `gone`."""
+    `cleared` (it continues in another session), `returned` (another client ran that `/clear`, so the first session is followed
+    again) or `gone`."""
     path: str
-    """The file; after `cleared` and `returned` the new session's."""
+    """The file; with `cleared` and `returned`, that of the session that is followed from now on."""
     agent_id: str | None
     """The subagent whose file it is; null for the session's own."""
     record: Any

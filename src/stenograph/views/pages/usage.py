@@ -15,7 +15,7 @@ from stenograph.views.masking import mask_page
 from stenograph.views.pages.page import Document, FindingPage, Page, TokensPage, finding_pages, utc
 
 if TYPE_CHECKING:
-    from stenograph.analysis import Reconciled, Spent, UsageRow, UsageTable
+    from stenograph.analysis import Reconciled, Spent, Unlisted, UsageRow, UsageTable
     from stenograph.index import UsageSync
 
 
@@ -70,7 +70,8 @@ class UsageRowPage(SpentPage, frozen=True):
     """One day, week, month, block, model, project, session, agent type, tool or git branch."""
 
     name: str
-    """`2026-11-16`, `2026-11`, a model, a path, a session's id, an agent type (`main`: the session itself), a tool, a branch."""
+    """`2026-11-16`, `2026-11`, `2026-11-16 08:00` (the start of a block, in `timezone`), a model, a path, a session's id, an
+    agent type (`main`: the session itself), a tool, a branch. `(unknown)`: calls without a usable time."""
     sessions: int
     start: datetime | None
     """Of a day, week, month or block: its first moment."""
@@ -92,11 +93,16 @@ class UsagePage(Document, frozen=True, tag="usage/1"):
     by: str
     """What a row is: `day`, `week`, `month`, `model`, `project`, `session`, `agent`, `tool`, `branch` or `block`."""
     timezone: str
-    """The time zone of days, weeks and months."""
+    """The time zone of days, weeks, months and the names of blocks."""
     since: datetime | None
     until: datetime | None
+    first: datetime | None
+    """When the first call was. Null unless by day, week, month or block, or if no call has a time."""
+    last: datetime | None
+    """When the last call was."""
     rows: tuple[UsageRowPage, ...]
-    """In order of time, or most expensive first. By tool, the cost of a call is split equally among its tool calls."""
+    """In order of time, or most expensive first. By tool, the cost of a call is split equally among its tool calls, and
+    `calls` are tool calls, except in `total`."""
     total: UsageRowPage
     kinds: KindCostsPage
     """The total cost by kind of token."""
@@ -110,6 +116,10 @@ class UsagePage(Document, frozen=True, tag="usage/1"):
     """Sessions in which Claude Code noted what they cost. Null unless asked for: `steno usage --reconcile` has them."""
     client_equal: int | None
     """Those in which its figure matches ours to the cent."""
+    includes_hidden: bool | None
+    """Sessions that `steno ls` hides are counted too. Null where nobody has looked for them."""
+    includes_gone: bool | None
+    """Calls of sessions whose file is gone are counted too. Null if not asked for."""
     prices: str
     """Where the prices come from."""
     stale: bool
@@ -143,7 +153,8 @@ class ReconciledPage(Page, frozen=True):
     reasons: tuple[GapPage, ...]
     """What its lines show that explains the difference. Empty for a difference that nothing in the files explains."""
     rest_micro_usd: int
-    """What is left of the difference for the reasons without an amount, or for none."""
+    """The rest of the difference. It is due to the reasons without an amount or to calls without a price; if there are neither,
+    it is unexplained."""
     unpriced_calls: int
 
 
@@ -154,7 +165,9 @@ class ReconciliationPage(Document, frozen=True, tag="reconciliation/1"):
     """The greatest difference first. Only sessions in which Claude Code noted a total; older releases do not."""
     equal: int
     ours_micro_usd: int
+    """Together; a call that several of these sessions have counts once."""
     theirs_micro_usd: int
+    """Together, without what a fork continues from its parent's total, as far as that is known."""
     unexplained_micro_usd: int
     """The sum of differences, each taken as positive, that nothing in the files explains."""
     stale: bool
@@ -170,6 +183,7 @@ def usage_page(
     until: float | None = None,
     titles: Mapping[Path, str | None] | None = None,
     reconciled: Sequence[Reconciled] | None = None,
+    unlisted: Unlisted | None = None,
     mask: Mask = as_is,
 ) -> UsagePage:
     page = UsagePage(
@@ -177,6 +191,8 @@ def usage_page(
         timezone=timezone,
         since=None if since is None else datetime.fromtimestamp(since, UTC),
         until=None if until is None else datetime.fromtimestamp(until, UTC),
+        first=table.first,
+        last=table.last,
         rows=tuple(_row_page(row, titles or {}) for row in table.rows),
         total=_row_page(table.total, {}),
         kinds=KindCostsPage(*map(micro_usd, astuple(table.kinds))),
@@ -186,6 +202,8 @@ def usage_page(
         unpriced_models=tuple(table.unpriced),
         client_sessions=None if reconciled is None else len(reconciled),
         client_equal=None if reconciled is None else sum(abs(each.difference) < _HALF_A_CENT for each in reconciled),
+        includes_hidden=None if unlisted is None else unlisted.hidden,
+        includes_gone=None if unlisted is None else unlisted.gone,
         prices=prices,
         stale=sync.pending > 0,
         findings=finding_pages(sync.findings),
@@ -251,8 +269,8 @@ def reconciliation_page(sessions: Iterable[Reconciled], *, stale: bool = False, 
             for each in sessions
         ),
         equal=sum(each.is_equal for each in sessions),
-        ours_micro_usd=micro_usd(sum(each.ours for each in sessions)),
-        theirs_micro_usd=micro_usd(sum(each.theirs for each in sessions)),
+        ours_micro_usd=micro_usd(sum(each.ours_once for each in sessions)),
+        theirs_micro_usd=micro_usd(sum(each.theirs_once for each in sessions)),
         unexplained_micro_usd=micro_usd(sum(abs(each.rest) for each in sessions if not each.is_equal and _is_unexplained(each))),
         stale=stale,
     )

@@ -51,7 +51,10 @@ def render_archive(page: ArchivePage, options: RenderOptions) -> Iterator[str]:
             ["edited", f"{count_of(edited.edits, 'edit')}, {count_of(edited.originals, 'original')} in {size(edited.stored)}"]
         )
     rows.append(
-        ["automatic", "yes, on every search" if page.automatic else "no; to turn it on, set archive.keep in the config file"]
+        [
+            "automatic",
+            "yes, whenever the index is updated" if page.automatic else "no; to turn it on, set archive.keep in the config file",
+        ]
     )
     places = ", ".join(short_path(place) for place in page.installed)
     rows.append(["installed", places or f"no; to keep sessions in the background: {options.command('archive', 'install')}"])

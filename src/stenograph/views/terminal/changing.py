@@ -240,6 +240,7 @@ def _entry_row(entry: EntryPage) -> list[str]:
         size(sum(file.size.before for file in entry.files)) + " → " + size(sum(file.size.after for file in entry.files)),
         count_of(len(entry.files), "file"),
         plain(entry.summary),
+        plain(entry.title or ""),
     ]
 
 

@@ -29,7 +29,7 @@ def render_doctor(page: DoctorPage, options: RenderOptions) -> Iterator[str]:
         ("", "steno", f"{page.version}, Python {page.python} ({short_path(page.executable)})"),
         ("", "platform", page.platform),
         ("", "clients", ", ".join(map(short_path, page.clients)) or "none on PATH"),
-        *(("passed" if home.exists and home.readable else "care", "sessions", _home(home)) for home in page.homes),
+        *((_home_mark(home, page), "sessions", _home(home)) for home in page.homes),
         ("passed" if page.index_size else "", "index", _index(page)),
         (
             "" if any(each.code == "archive" for each in page.problems) or not page.archive_directory else "passed",
@@ -102,6 +102,13 @@ def render_report(page: DoctorPage, options: RenderOptions) -> Iterator[str]:  #
 def render_demo_copy(page: DemoCopyPage, options: RenderOptions) -> Iterator[str]:
     yield f"Copied {count_of(page.sessions, 'session')} to {short_path(page.home)}"
     yield f"List them: {options.paint(page.list, *COMMAND)}"
+
+
+def _home_mark(home: HomeHealthPage, page: DoctorPage) -> str:
+    """A home that is not there, or has no sessions yet, is marked only if it is one of the problems above."""
+    if home.exists and home.readable:
+        return "passed"
+    return "care" if any(home.path in f"{each.path} {each.detail}" for each in page.problems) else ""
 
 
 def _home(home: HomeHealthPage) -> str:

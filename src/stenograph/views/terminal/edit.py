@@ -98,7 +98,7 @@ def _savings(page: EditPage) -> str:
     before, after = page.tokens.before, page.tokens.after
     if after >= before or page.newest not in {sent.release for sent in page.releases if sent.changed}:
         return ""
-    saved = f" and ~{fine_money(page.saved_usd_per_turn)} per later turn" if page.saved_usd_per_turn else ""
+    saved = f" and ~{fine_money(page.saved_usd_per_call)} per later call" if page.saved_usd_per_call else ""
     return f"Saves {before - after:,} tokens ({round(100 * (before - after) / max(1, before))}%){saved}"
 
 
@@ -108,7 +108,7 @@ def _figures(page: EditPage, options: RenderOptions, room: int) -> Iterator[str]
     rows = [
         *([["messages sent", str(sent.messages.before), str(sent.messages.after), f"by {sent.release}"]] if sent else []),
         ["tokens sent", f"{'' if page.tokens_measured else '~'}{page.tokens.before:,}", f"~{page.tokens.after:,}", measured],
-        *([_turn_cost(page)] if page.priced and page.usd_per_turn else []),
+        *([_call_cost(page)] if page.priced and page.usd_per_call else []),
         ["cost of the edit, once", "", _once(page), _model(page)],
         ["lines", f"{page.lines.before:,}", f"{page.lines.after:,}", f"{count_of(page.changed, 'line')} changed"],
         ["file", size(page.size.before), size(page.size.after), f"{page.detached} detached, {page.deleted} deleted"],
@@ -121,13 +121,13 @@ def _figures(page: EditPage, options: RenderOptions, room: int) -> Iterator[str]
         yield f"  {line}{options.paint(note, *QUIET)}"
 
 
-def _turn_cost(page: EditPage) -> list[str]:
-    after = max(0.0, page.usd_per_turn - page.saved_usd_per_turn)
-    return ["cost per later turn", fine_money(page.usd_per_turn), f"~{fine_money(after)}", plain(page.model or "")]
+def _call_cost(page: EditPage) -> list[str]:
+    after = max(0.0, page.usd_per_call - page.saved_usd_per_call)
+    return ["cost per later call", fine_money(page.usd_per_call), f"~{fine_money(after)}", plain(page.model or "")]
 
 
 def _once(page: EditPage) -> str:
-    return f"~{fine_money(page.cache_cost_usd)}" if page.cache_cost_usd and not page.cache_expired else "$0.00"
+    return f"~{fine_money(page.usd_once)}" if page.usd_once else "$0.00"
 
 
 def _drops(page: EditPage, options: RenderOptions, room: int) -> Iterator[str]:
@@ -344,7 +344,7 @@ def _bill(page: EditPage) -> str:
     if page.cache_cost_usd and page.cache_expired:
         rebuilt = "the prompt cache has expired, so rebuilding it costs nothing extra"
     once = rebuilt if page.cache_cost_usd else "the prompt cache stays valid"
-    saved = f"saves {_money(page.saved_usd_per_turn)} per later turn" if page.saved_usd_per_turn else "later turns cost the same"
+    saved = f"saves {_money(page.saved_usd_per_call)} per later call" if page.saved_usd_per_call else "later calls cost the same"
     return f"{saved}; {once}{listed}"
 
 

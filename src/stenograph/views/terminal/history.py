@@ -17,14 +17,16 @@ _TURNS_COLUMNS = 18
 def render_history(page: HistoryPage, options: RenderOptions) -> Iterator[str]:
     if not page.sessions:
         return
-    calls = [call for session in page.sessions for call in session.calls]
+    listed = [call for session in page.sessions for call in session.calls]
+    calls = [call for call in listed if not call.copied]
     changes = sum(call.changes for call in calls)
     total = (
         f"{count_of(changes, 'change')} and {count_of(len(calls) - changes, 'read')} of {short_path(page.file)}"
         f" in {count_of(len(page.sessions), 'session')}"
     )
+    once = "; copied calls count once" if len(calls) < len(listed) else ""
     room = None if options.width is None else options.width - len(_INDENT)
-    yield from (options.paint(f"{_INDENT}{line}", BOLD) for line in wrap(f"{total}, newest first", room))
+    yield from (options.paint(f"{_INDENT}{line}", BOLD) for line in wrap(f"{total}, newest first{once}", room))
     yield ""
     rows = [["id", "last", "changed", "read", "title"], *(_row(session, options) for session in page.sessions)]
     heading, *lines = table(rows)

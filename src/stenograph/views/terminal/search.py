@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
+from stenograph.errors import in_quotes
 from stenograph.views.pages.search import HitLinePage, HitPage, SearchPage
 from stenograph.views.terminal.options import BOLD, BRIGHT_BLUE, COMMAND, DIM, RenderOptions
 from stenograph.views.text import count_of, cut, local_time, pad, plain, short_id, short_path, when, width, wrap
@@ -25,7 +26,7 @@ def render_search(page: SearchPage, options: RenderOptions) -> Iterator[str]:
         f"{_INDENT}{count_of(page.matching_lines, 'match', 'matches')} in {count_of(page.total, 'session')}{more}", BOLD
     )
     if page.partial:
-        yield f"{_INDENT}No session has all of these words; these have most of them."
+        yield f"{_INDENT}{partly_found(page)}"
     for hit in page.hits:
         yield ""
         yield from _heading(hit, options).split("\n")
@@ -46,6 +47,13 @@ def render_search(page: SearchPage, options: RenderOptions) -> Iterator[str]:
         first, *rest = wrap("--in prompts  --project NAME  --since 30d  --tool Bash", room)
         yield f"{_INDENT}narrow  {first}"
         yield from (f"{_INDENT}        {line}" for line in rest)
+
+
+def partly_found(page: SearchPage) -> str:
+    """What sessions that match in part do not have."""
+    if page.missing:
+        return f"No session has {' or '.join(in_quotes(word) for word in page.missing)}. These have other words of the query."
+    return "No session has all of these words. These have at least half of them."
 
 
 def _heading(hit: HitPage, options: RenderOptions) -> str:

@@ -8,7 +8,20 @@ from stenograph.errors import UsageError, in_quotes
 from stenograph.views.pages.stats import StatsPage, TurnLinkPage, WasteFindingPage, WastePage
 from stenograph.views.terminal.options import BOLD, BRIGHT_BLUE, CYAN, DIM, RenderOptions
 from stenograph.views.terminal.usage import bar
-from stenograph.views.text import count_of, cut, cut_start, dollars, duration, pad, plain, short_path, thousands, width, wrap
+from stenograph.views.text import (
+    count_of,
+    cut,
+    cut_start,
+    dollars,
+    duration,
+    pad,
+    plain,
+    short_path,
+    thousands,
+    time_taken,
+    width,
+    wrap,
+)
 
 _INDENT = "  "
 _ID = 8
@@ -29,7 +42,7 @@ PART_NAMES = {
 def render_stats(page: StatsPage, options: RenderOptions) -> Iterator[str]:
     yield options.paint(
         f"{_INDENT}{count_of(page.sessions, 'session')}, {count_of(page.turns, 'turn')}, {count_of(page.calls, 'call')},"
-        f" {count_of(page.tool_calls, 'tool call')}, {_total(page)}",
+        f" {count_of(page.tool_calls, 'tool call')}, {_total(page)}{_unpriced(page)}",
         BOLD,
     )
     if not page.calls:
@@ -46,19 +59,21 @@ def render_stats(page: StatsPage, options: RenderOptions) -> Iterator[str]:
             [("running tools", duration(page.running_tools_ms)), ("rebuilt", _times(page.rebuilds))],
             [
                 ("waiting for you", duration(page.waiting_for_you_ms)),
-                ("cost of rebuilding", dollars(page.rebuild_cost_micro_usd)),
+                ("cost of rebuilding", _spent(page.rebuild_cost_micro_usd, 0, _unpriced_in(page.rebuilds))),
             ],
         ],
         options,
     )
     yield ""
     statuses = [(status.status, f"{len(status.turns):,}") for status in page.statuses]
+    rewound = _spent(page.rewound_cost_micro_usd, page.rewound_estimated_micro_usd, _unpriced_in(page.rewound))
+    agents = _spent(page.agent_cost_micro_usd, page.agent_estimated_micro_usd, page.agent_unpriced_calls)
     lost = [
-        ("rewound turns", f"{len(page.rewound):,}  {_spent(page.rewound_cost_micro_usd, page.rewound_estimated_micro_usd)}"),
+        ("rewound turns", f"{len(page.rewound):,}  {rewound}"),
         ("retried requests", f"{len(page.retries):,}"),
         ("interrupts", f"{len(page.interrupts):,}"),
         ("compactions", f"{len(page.compactions):,}  {thousands(page.dropped_tokens)} tokens dropped"),
-        ("calls of subagents", f"{page.agent_calls:,}  {_spent(page.agent_cost_micro_usd, page.agent_estimated_micro_usd)}"),
+        ("calls of subagents", f"{page.agent_calls:,}  {agents}"),
     ]
     rows: list[Sequence[object]] = [["Turns", "Also"]]
     for place in range(max(len(statuses), len(lost))):
@@ -66,7 +81,7 @@ def render_stats(page: StatsPage, options: RenderOptions) -> Iterator[str]:
     yield from _columns(rows, options)
     yield ""
     notes = (
-        "sessions: all with calls and a file, also those that `steno ls` hides",
+        "includes sessions that `steno ls` hides",
         "the turns behind a figure: --list rebuilt, --list failed:Bash, …",
     )
     yield from (options.paint(f"{_INDENT}{line}", DIM) for note in notes for line in wrap(note, _room(options)))
@@ -74,13 +89,29 @@ def render_stats(page: StatsPage, options: RenderOptions) -> Iterator[str]:
 
 def _total(page: StatsPage | WastePage) -> str:
     """As `steno usage` shows it."""
-    if not page.cost_micro_usd and page.unpriced_calls:
+    return _spent(page.cost_micro_usd, page.estimated_micro_usd, page.unpriced_calls)
+
+
+def _unpriced(page: StatsPage | WastePage) -> str:
+    """Calls that are not in a total; nothing where the total says so."""
+    calls = page.unpriced_calls if page.cost_micro_usd else 0
+    return f", unpriced {count_of(calls, 'call')}" if calls else ""
+
+
+def _unpriced_in(links: Iterable[TurnLinkPage]) -> int:
+    return sum(link.unpriced_calls for link in links)
+
+
+def _spent(micro_usd: int, estimated: int, unpriced_calls: int) -> str:
+    if not micro_usd and unpriced_calls:
         return "unpriced"
-    return _spent(page.cost_micro_usd, page.estimated_micro_usd)
-
-
-def _spent(micro_usd: int, estimated: int) -> str:
     return f"{'~' if estimated else ''}{dollars(micro_usd)}"
+
+
+def _cost_of(link: TurnLinkPage) -> str:
+    if link.cost_micro_usd is None and not link.unpriced_calls:
+        return ""
+    return _spent(link.cost_micro_usd or 0, link.estimated_micro_usd, link.unpriced_calls)
 
 
 def _context(page: StatsPage, options: RenderOptions) -> Iterator[str]:
@@ -104,11 +135,11 @@ def _tools(page: StatsPage, options: RenderOptions) -> Iterator[str]:
     shown = page.tools[:_TOOLS] if options.width is not None else page.tools
     rest = page.tools[len(shown) :]
     rows = [["Tools", "calls", "failed", "", "slowest"]]
-    longest = max((width(duration(tool.slowest.ms or 0)) for tool in shown if tool.slowest), default=0)
+    longest = max((width(time_taken(tool.slowest.ms)) for tool in shown if tool.slowest), default=0)
     for tool in shown:
         share = tool.failed / tool.calls if tool.calls else 0.0
-        waited = tool.slowest.ms if tool.slowest else None
-        slowest = f"{duration(waited):>{longest}}  {_where(tool.slowest, options)}" if tool.slowest and waited else ""
+        waited = time_taken(tool.slowest.ms) if tool.slowest else ""
+        slowest = f"{waited:>{longest}}  {_where(tool.slowest, options)}" if tool.slowest and waited else ""
         drawn = bar(round(share * 1000), 1000, _BAR) if (options.width or 0) >= _LEAST_FOR_BARS else ""
         rows.append([plain(tool.name), f"{tool.calls:,}", _percent(share), drawn, slowest])
     if rest:
@@ -187,9 +218,9 @@ def list_turns(page: StatsPage, name: str, options: RenderOptions) -> Iterator[s
     for link in lists[kind]:
         facts = [
             plain(short_path(link.what)) if link.what else "",
-            duration(link.ms) if link.ms else "",
+            time_taken(link.ms),
             f"{thousands(link.tokens)} tokens" if link.tokens else "",
-            dollars(link.cost_micro_usd) if link.cost_micro_usd is not None else "",
+            _cost_of(link),
         ]
         yield _listed(link, facts, options)
 
@@ -206,7 +237,7 @@ def render_waste(page: WastePage, options: RenderOptions, scope: Sequence[str] =
     share = page.avoidable_micro_usd / page.cost_micro_usd if page.cost_micro_usd else 0.0
     yield options.paint(
         f"{_INDENT}~{dollars(page.avoidable_micro_usd)} of {_total(page)} was avoidable ({share:.0%}),"
-        f" {count_of(len(page.findings), 'finding')}",
+        f" {count_of(len(page.findings), 'finding')}{_unpriced(page)}",
         BOLD,
     )
     spending = "spending is partly estimated" if page.estimated_micro_usd else "spending is measured"
@@ -230,9 +261,11 @@ def render_waste(page: WastePage, options: RenderOptions, scope: Sequence[str] =
 def list_waste(page: WastePage, number: int, options: RenderOptions) -> Iterator[str]:
     """The turns behind a finding. Raises UsageError."""
     if not 1 <= number <= len(page.findings):
-        raise UsageError(f"no finding {number}; there are {count_of(len(page.findings), 'finding')}")
+        are = "is" if len(page.findings) == 1 else "are"
+        raise UsageError(f"no finding {number}; there {are} {count_of(len(page.findings), 'finding')}")
     for link in page.findings[number - 1].turns:
-        facts = [dollars(link.cost_micro_usd) if link.cost_micro_usd is not None else "", plain(short_path(link.what or ""))]
+        # What was avoidable is an estimate; a cost of nothing is that of a model without a price.
+        facts = [f"~{dollars(link.cost_micro_usd)}" if link.cost_micro_usd else "", plain(short_path(link.what or ""))]
         yield _listed(link, facts, options)
 
 
@@ -264,8 +297,22 @@ def waste_advice(finding: WasteFindingPage, options: RenderOptions) -> tuple[str
             turn = first.turn if first else 0
             return (
                 f"One result stayed in the context for {count_of(finding.calls, 'call')}",
-                [f"{_short(what, options)}, {thousands(finding.tokens)} tokens, in turn {turn} of {session}."],
-                options.command("edit", session, "--truncate-results", "2000", *(("--turns", str(turn)) if turn else ())),
+                [
+                    f"{_short(what, options)}, {thousands(finding.tokens)} tokens, in turn {turn} of {session}.",
+                    *([] if finding.sent else ["Clients no longer send it. A habit, not a setting: ask for parts of output."]),
+                ],
+                options.command("edit", session, "--truncate-results", "2000", *(("--turns", str(turn)) if turn else ()))
+                if finding.sent
+                else "",
+            )
+        case "other-results-stayed-in-the-context":
+            return (
+                f"{count_of(finding.times, 'other result')} stayed in the context",
+                [
+                    f"{thousands(finding.tokens)} tokens. Each cost less than the results that are findings of their own.",
+                    "A habit, not a setting: ask for parts of output.",
+                ],
+                options.command("edit", session, "--truncate-results", "2000") if finding.sent else "",
             )
         case "mcp-server-never-called":
             return (
@@ -285,7 +332,10 @@ def waste_advice(finding: WasteFindingPage, options: RenderOptions) -> tuple[str
         case "subagents-repeated-work":
             return (
                 f"Subagents started again with the same prompt, {_times(finding.turns)}",
-                [f"First: {cut(what, 100)}." if what else "", "A habit, not a setting: ask for the first one's answer instead."],
+                [
+                    *([f"First: {cut(what, 100)}."] if what else []),
+                    "A habit, not a setting: ask for the first one's answer instead.",
+                ],
                 "",
             )
         case _:

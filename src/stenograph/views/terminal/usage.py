@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time, tzinfo
+
+from msgspec import structs
 
 from stenograph.views.pages.usage import ReconciledPage, ReconciliationPage, SpentPage, UsagePage, UsageRowPage
 from stenograph.views.terminal.options import BOLD, CYAN, DIM, YELLOW, RenderOptions
@@ -23,6 +26,15 @@ _LEAST_FOR_BARS = 72
 _LONGEST_NARROW = 22
 
 
+def counted_sessions(page: UsagePage) -> str:
+    """Why usage has more sessions than other pages; empty if it has not."""
+    hidden = "sessions that `steno ls` hides" if page.includes_hidden is not False else ""
+    hidden += " (if there are any)" if page.includes_hidden is None else ""
+    gone = "calls of sessions whose file is gone" if page.includes_gone else ""
+    included = ", and ".join(filter(None, (hidden, gone)))
+    return f"Includes {included}." if included else ""
+
+
 def cost(spent: SpentPage) -> str:
     """`~` where a part of it is estimated; empty where nothing has a price."""
     if not spent.cost_micro_usd and spent.unpriced_calls:
@@ -36,10 +48,13 @@ def bar(value: int, largest: int, columns: int = _BAR) -> str:
     return "━" * (halves // 2) + ("╸" if halves % 2 else "")
 
 
-def render_usage(page: UsagePage, options: RenderOptions, *, breakdown: bool = False) -> Iterator[str]:
+def render_usage(
+    page: UsagePage, options: RenderOptions, *, breakdown: bool = False, zone: tzinfo | None = None
+) -> Iterator[str]:
+    """`zone` is the time zone of the page; None: the system's."""
     total = page.total
     room = None if options.width is None else options.width - len(_INDENT)
-    heading = f"{cost(total)} {_span(page)}{count_of(total.sessions, 'session')}, {page.timezone} time"
+    heading = f"{cost(total)} {_span(page, zone)}{count_of(total.sessions, 'session')}, {page.timezone} time"
     yield from (options.paint(f"{_INDENT}{line}", BOLD) for line in wrap(heading, room))
     yield options.paint(f"{_INDENT}{_provenance(page)}", DIM)
     yield ""
@@ -59,13 +74,25 @@ def render_usage(page: UsagePage, options: RenderOptions, *, breakdown: bool = F
         yield from (options.paint(f"{_INDENT}{line}", DIM) for line in wrap(more, room))
 
 
-def _span(page: UsagePage) -> str:
-    days = [row.start for row in page.rows if row.start] + [row.end for row in page.rows if row.end]
-    if page.by in ("day", "week", "month", "block") and page.rows:
-        return (
-            f"from {page.rows[0].name} to {page.rows[-1].name}, " if days and len(page.rows) > 1 else f"on {page.rows[0].name}, "
-        )
-    return "in all, " if page.since is None else f"since {page.since.date().isoformat()}, "
+def _span(page: UsagePage, zone: tzinfo | None) -> str:
+    """The range of time that was asked for, else the days of the first and the last call."""
+    since, until = (None if moment is None else _moment(moment, zone) for moment in (page.since, page.until))
+    if since and until:
+        return f"from {since} until {until}, "
+    if since or until:
+        return f"since {since}, " if since else f"until {until}, "
+    if page.first is None or page.last is None:
+        return "in all, "
+    first, last = (f"{moment.astimezone(zone):%Y-%m-%d}" for moment in (page.first, page.last))
+    return f"on {first}, " if first == last else f"from {first} to {last}, "
+
+
+def _moment(moment: datetime, zone: tzinfo | None) -> str:
+    """A date, with the time of day unless that is midnight."""
+    with contextlib.suppress(OverflowError):  # the first and the last day there is
+        moment = moment.astimezone(zone)
+    day = moment.date().isoformat()
+    return day if moment.time() == time() else f"{day} {moment:%H:%M}"
 
 
 def _provenance(page: UsagePage) -> str:
@@ -73,7 +100,8 @@ def _provenance(page: UsagePage) -> str:
     parts = [f"measured {dollars(total.measured_micro_usd)}"]
     if total.estimated_micro_usd:
         parts.append(f"estimated ~{dollars(total.estimated_micro_usd)}")
-    parts.append(f"unpriced {count_of(total.unpriced_calls, 'call')}")
+    if total.unpriced_calls:
+        parts.append(f"unpriced {count_of(total.unpriced_calls, 'call')}")
     return ", ".join(parts)
 
 
@@ -87,7 +115,8 @@ def _table(page: UsagePage, options: RenderOptions, *, breakdown: bool) -> Itera
     if is_narrow and any(width(_whole_label(page, row)) > _LONGEST_NARROW for row in page.rows):
         yield from _two_lines(page, options, breakdown=breakdown)
         return
-    heading = [_HEADINGS.get(page.by, page.by), "cost", "", *(() if is_session else ("sessions",)), "calls", "tokens"]
+    calls = "tool calls" if page.by == "tool" else "calls"
+    heading = [_HEADINGS.get(page.by, page.by), "cost", "", *(() if is_session else ("sessions",)), calls, "tokens"]
     rows = [heading]
     # Rows of the table -> what their bars show.
     shares: dict[int, int] = {}
@@ -99,7 +128,7 @@ def _table(page: UsagePage, options: RenderOptions, *, breakdown: bool) -> Itera
         rows.append(_cells(_label(page, row, options), row, "", is_session))
         if breakdown:
             rows += [_cells(f"  {plain(model.model)}", model, "", is_session) for model in row.models]
-    rows.append(_cells("total", page.total, "", is_session))
+    rows.append(_cells("total", _total(page), "", is_session))
     columns = 0 if options.width is None or is_narrow else _room_for_bars(rows, options.width)
     for place, share in shares.items():
         rows[place][2] = bar(share, largest, columns) if columns else ""
@@ -112,19 +141,27 @@ def _table(page: UsagePage, options: RenderOptions, *, breakdown: bool) -> Itera
 def _two_lines(page: UsagePage, options: RenderOptions, *, breakdown: bool) -> Iterator[str]:
     """Names that a narrow terminal would cut get a line of their own."""
     room = (options.width or 0) - len(_INDENT)
+    counted = "tool call" if page.by == "tool" else "call"
     for row in page.rows:
         label = _whole_label(page, row)
         yield _INDENT + (cut_start(label, room) if page.by == "project" else cut(label, room))
-        yield from _facts(row, options, is_session=page.by == "session")
+        yield from _facts(row, options, counted, is_session=page.by == "session")
         for model in row.models if breakdown else ():
             yield f"{_INDENT}  {options.paint(plain(model.model), DIM)}"
-            yield from _facts(model, options, is_session=True)
-    yield options.paint(f"{_INDENT}total  {cost(page.total)}  {count_of(page.total.calls, 'call')}", BOLD)
+            yield from _facts(model, options, counted, is_session=True)
+    yield options.paint(f"{_INDENT}total  {cost(page.total)}  {count_of(_total(page).calls, counted)}", BOLD)
 
 
-def _facts(spent: SpentPage, options: RenderOptions, *, is_session: bool) -> Iterator[str]:
+def _total(page: UsagePage) -> UsageRowPage:
+    """The total as the last row of a table: by tool it adds up tool calls, as the rows do."""
+    if page.by != "tool":
+        return page.total
+    return structs.replace(page.total, calls=sum(row.calls for row in page.rows))
+
+
+def _facts(spent: SpentPage, options: RenderOptions, counted: str, *, is_session: bool) -> Iterator[str]:
     sessions = count_of(spent.sessions, "session") if isinstance(spent, UsageRowPage) and not is_session else ""
-    facts = "  ".join(filter(None, (sessions, count_of(spent.calls, "call"), f"{thousands(spent.all_tokens)} tokens")))
+    facts = "  ".join(filter(None, (sessions, count_of(spent.calls, counted), f"{thousands(spent.all_tokens)} tokens")))
     space = " " * max(2, (options.width or 0) - 2 * len(_INDENT) - width(facts) - width(cost(spent)))
     yield f"{_INDENT}  {options.paint(facts, DIM)}{space}{cost(spent)}"
 
@@ -223,8 +260,8 @@ def _notes(page: UsagePage) -> Iterator[str]:
             f"Claude Code's own figure: equal to the cent in {page.client_equal:,} of"
             f" {count_of(page.client_sessions, 'session')} (--reconcile)."
         )
-    if page.total.sessions:
-        yield "Sessions: all with calls, also those that `steno ls` hides or whose file is gone."
+    if counted := counted_sessions(page):
+        yield counted
     if page.unpriced_models:
         yield f"No price: {', '.join(plain(model) for model in page.unpriced_models[:_FEW])}. Set one with --prices."
     if page.total.estimated_output:

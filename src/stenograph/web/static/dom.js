@@ -21,15 +21,20 @@ export function say(element, text) {
   }, 1600);
 }
 
+// What only the server that sent this page knows.
+const csrf = $('meta[name="csrf"]')?.content ?? "";
+
+// A page that outlives its server must take nothing from the one that has the port now.
 export async function fetchText(address) {
   const answer = await fetch(address, { credentials: "same-origin", headers: { accept: "text/html" } });
   if (!answer.ok) throw new Error(`${answer.status}`);
+  if (!csrf || answer.headers.get("x-steno-csrf") !== csrf) throw new Error("another server");
   return answer.text();
 }
 
 // What is not only a question repeats a token that no other site can read.
 export function post(address, body) {
-  const headers = { "content-type": "application/json", "x-steno-csrf": $('meta[name="csrf"]')?.content ?? "" };
+  const headers = { "content-type": "application/json", "x-steno-csrf": csrf };
   return fetch(base + address, { method: "POST", credentials: "same-origin", headers, body: JSON.stringify(body) });
 }
 
@@ -52,8 +57,11 @@ export function renew(parts, page) {
   }
 }
 
+// What is fetched is put into this page: nothing in it may lead elsewhere or load anything by itself.
 export function parse(html) {
-  return new DOMParser().parseFromString(html, "text/html");
+  const page = new DOMParser().parseFromString(html, "text/html");
+  for (const each of $$("meta, base, link, script, iframe, object, embed", page)) each.remove();
+  return page;
 }
 
 // Whatever changes the page's height leaves what is being read where it is.

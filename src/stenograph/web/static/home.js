@@ -35,12 +35,15 @@ filter?.addEventListener("input", () => {
 const SOON = 5_000;
 const LATER = 20_000;
 
+// Who is filtering is not disturbed.
+const isFiltering = () => filter.value !== filter.defaultValue;
+
 async function refresh() {
-  // Who is filtering is not disturbed.
-  if (document.visibilityState !== "visible" || filter.value !== filter.defaultValue) return;
+  if (document.visibilityState !== "visible" || isFiltering()) return;
   try {
     const page = parse(await fetchText(location.href));
     reached(true);
+    if (isFiltering()) return; // typed meanwhile
     const chosen = $(".row.sel h3 a")?.href;
     const isFocused = Boolean(document.activeElement?.closest(".row.sel"));
     keepPlace(() => renew([".facet", "#now", "#sessions", "#count", "#running"], page));

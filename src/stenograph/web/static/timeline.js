@@ -1,5 +1,5 @@
 // A session's timeline: where the reader is, chunks that come and go, steps that are fetched when they are opened, the raw record.
-import { $, $$, EDGE, base, fetchText, items, keepPlace, parse, session } from "./dom.js";
+import { $, $$, EDGE, base, fetchText, keepPlace, parse, session } from "./dom.js";
 import { adopt } from "./diffs.js";
 
 const timeline = $("#timeline");
@@ -74,16 +74,21 @@ if (timeline) {
 
 // ---- where the reader is
 
-export function current() {
-  const all = items();
-  const at = all.findIndex((turn) => turn.getBoundingClientRect().bottom > EDGE + 40);
-  return at < 0 ? all.length - 1 : at;
+// A turn near the end may be too short to reach the top: it is current once the reader went to it, until the page moves.
+let chosen = null;
+const isBelowEdge = (turn) => turn.getBoundingClientRect().bottom > EDGE + 40;
+
+function current() {
+  if (chosen?.turn.isConnected && Math.abs(scrollY - chosen.y) < 2) return chosen.turn;
+  chosen = null;
+  const all = $$(".turn", timeline ?? document);
+  const isAtEnd = scrollY > 0 && innerHeight + scrollY >= document.documentElement.scrollHeight - 2;
+  return isAtEnd ? all.at(-1) : all.find(isBelowEdge);
 }
 
 export function spy() {
   if (!timeline) return;
-  const part = $$(".turn", timeline).find((turn) => turn.getBoundingClientRect().bottom > EDGE + 40);
-  const number = part?.dataset.turn;
+  const number = current()?.dataset.turn;
   if (!number) return;
   for (const link of $$("[data-t]")) {
     if (link.dataset.t === number) link.setAttribute("aria-current", "true");
@@ -99,16 +104,19 @@ export function spy() {
 // Chunks off screen have estimated heights, which change as they arrive: follow the turn until it stays where it is, unless the
 // reader scrolls.
 let following = 0;
-for (const name of ["wheel", "touchstart", "pointerdown"]) addEventListener(name, () => { following += 1; }, { passive: true });
+for (const name of ["wheel", "touchstart", "pointerdown", "keydown"]) {
+  addEventListener(name, () => { following += 1; }, { passive: true, capture: true });
+}
 
-function settle(turn) {
+function settle(turn, scroll = () => turn.scrollIntoView({ block: "start", behavior: "instant" })) {
   const mine = ++following;
   let still = 0;
   let frames = 0;
   const follow = () => {
     if (mine !== following || !turn.isConnected) return;
     const before = scrollY;
-    turn.scrollIntoView({ block: "start", behavior: "instant" });
+    scroll();
+    chosen = { turn: turn.closest(".turn") ?? turn, y: scrollY };
     still = Math.abs(scrollY - before) < 2 ? still + 1 : 0;
     frames += 1;
     if (still < 10 && frames < 90) requestAnimationFrame(follow);
@@ -149,11 +157,10 @@ function follow() {
 }
 
 export function step(by) {
-  const parts = $$(".turn", timeline);
-  const at = parts.find((turn) => turn.getBoundingClientRect().bottom > EDGE + 40);
+  const at = current();
   if (!at) return;
   const number = Number(at.dataset.turn);
-  const isBelow = at.id && at.getBoundingClientRect().top > EDGE + 40;
+  const isBelow = at !== chosen?.turn && at.id && at.getBoundingClientRect().top > EDGE + 40;
   const numbers = $$(".o").map((each) => Number(each.dataset.t));
   const place = numbers.indexOf(number);
   const next = numbers[Math.max(0, Math.min(numbers.length - 1, place + (isBelow && by > 0 ? 0 : by)))];
@@ -172,7 +179,7 @@ export function mark(by) {
 }
 
 export function foldTurn() {
-  const number = $$(".turn", timeline).find((turn) => turn.getBoundingClientRect().bottom > EDGE + 40)?.dataset.turn;
+  const number = current()?.dataset.turn;
   const all = $$(`.turn[data-turn="${number}"] .flow > .w > details`);
   const on = all.some((each) => !each.open);
   keepPlace(() => all.forEach((each) => { each.open = on; }));
@@ -181,7 +188,10 @@ export function foldTurn() {
 export async function latest() {
   const chunks = $$(".chunk", timeline ?? document);
   if (chunks.length) await load(chunks.at(-1));
-  scrollTo({ top: document.body.scrollHeight, behavior: "instant" });
+  const last = $$(".turn", timeline ?? document).at(-1);
+  const toEnd = () => scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
+  if (last) settle(last, toEnd);
+  else toEnd();
 }
 
 if (timeline) {
@@ -248,7 +258,7 @@ async function raw(address, from) {
 }
 
 export function rawOfTurn() {
-  const number = $$(".turn", timeline ?? document).find((turn) => turn.getBoundingClientRect().bottom > EDGE + 40)?.dataset.turn;
+  const number = current()?.dataset.turn;
   $(`#turn-${number} .raw`)?.click();
 }
 
@@ -264,6 +274,9 @@ export function click(target, data) {
   else if (data.t && timeline) {
     close();
     jump(data.t);
+  } else if (data.at && $(`#timeline [data-line="${data.at}"]`)) {
+    close();
+    find(data.at);
   } else if (target.matches('.th a[href^="#turn-"], .tf a[href^="#turn-"]')) jump(target.hash.slice("#turn-".length));
   else if (target.id === "pill") latest();
   else return false;

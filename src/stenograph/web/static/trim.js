@@ -76,13 +76,16 @@ function edits() {
   return found;
 }
 
+// For a shell, as Python's `shlex.quote`: ids come from the file, which may say anything.
+const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`);
+
 function command() {
-  const words = [root.dataset.program, "edit", session.dataset.session.slice(0, 8)];
+  const words = [root.dataset.program, "edit", quoted(session.dataset.session.slice(0, 8))];
   const [first] = edits();
   if (edits().length > 1) return "";
   words.push(first.edit === "truncate-results" ? "--truncate-results 2000" : `--${first.edit}`);
   if (first.which.turns) words.push("--turns", first.which.turns.map(([number]) => number).join(","));
-  for (const call of first.which.calls ?? []) words.push("--call", call);
+  for (const call of first.which.calls ?? []) words.push("--call", quoted(call));
   return words.join(" ");
 }
 
@@ -117,8 +120,8 @@ function show(plan) {
   row(sent, ["What a resume sends", "mute"], ["before", "num mute"], ["after", "num mute"]);
   if (newest) row(sent, "Messages", number(newest.messages.before), number(newest.messages.after));
   row(sent, plan.tokens_measured ? "Tokens" : "Tokens, estimated", number(plan.tokens.before), `~${number(plan.tokens.after)}`);
-  if (plan.priced) row(sent, "Saves per later turn", "", money(plan.saved_usd_per_turn));
-  if (plan.priced) row(sent, "Once, to rebuild the prompt cache", "", money(plan.cache_cost_usd));
+  if (plan.priced) row(sent, "Saves per later call", "", money(plan.saved_usd_per_call));
+  if (plan.priced) row(sent, plan.cache_expired ? "Once; the prompt cache has expired" : "Once, to rebuild the prompt cache", "", money(plan.usd_once));
   const proof = document.createElement("table");
   proof.className = "tbl mt";
   row(proof, ["Proof", "mute"], ["would send", "mute"]);

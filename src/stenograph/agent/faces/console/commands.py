@@ -33,7 +33,7 @@ COMMANDS = (
     ConsoleCommand("/permissions", "List permission rules, or add one", "settings_commands.permissions", "[allow RULE]"),
     ConsoleCommand("/memory", "Edit CLAUDE.md files", "settings_commands.memory"),
     ConsoleCommand("/agents", "List subagent types", "settings_commands.agents"),
-    ConsoleCommand("/mcp", "List MCP servers and their tools", "settings_commands.mcp"),
+    ConsoleCommand("/mcp", "List MCP servers and their tools; authenticate, sign out", "mcp_command.mcp"),
     ConsoleCommand("/hooks", "List hooks", "settings_commands.hooks"),
     ConsoleCommand("/status", "Show the session, the model and the endpoint", "settings_commands.status"),
     ConsoleCommand("/cost", "Show what this run cost", "settings_commands.cost"),
@@ -52,6 +52,8 @@ COMMANDS = (
     ConsoleCommand("/trace", "Show the state of tracing", "session_commands.trace"),
     ConsoleCommand("/exit", "Leave the console", "commands.leave", also=("/quit",)),
 )
+#: What leaves as a whole prompt, as in Claude Code.
+_LEAVING = frozenset({"exit", "quit", ":q", ":q!", ":wq", ":wq!"})
 #: Columns of a command with what it takes.
 _ROOM = 27
 _KEYS = (
@@ -108,6 +110,9 @@ class Commands:
 
     def take(self, text: str, *, echo: bool = False) -> bool:
         """Run a command of ours; False if the text is none. An unknown one is shown, not sent: it would cost money."""
+        if echo and text in _LEAVING:
+            self._desk.leave()
+            return True
         name, _, rest = text.partition(" ")
         for command in COMMANDS:
             if name == command.name or name in command.also:

@@ -38,7 +38,7 @@ async def context(desk: Desk, _: str) -> None:
             lines.append(f"  {PART_NAMES[name]:<17} {thousands(tokens):>6}  {look.paint(bar, *TOOL)}")
     if residents:
         prices = [_price(desk, count) for _, count in residents]
-        rows = [("Worth dropping", "tokens", "per later turn" if any(prices) else "")]
+        rows = [("Worth dropping", "tokens", "per later call" if any(prices) else "")]
         rows += [(name, thousands(count), price) for (name, count), price in zip(residents, prices, strict=True)]
         lines += ["", *_columns(rows, look)]
         lines.append(look.row("/surgery drops tool calls and shows the savings first", codes=QUIET))

@@ -21,6 +21,7 @@ from stenograph.agent.faces.bill import Bill
 from stenograph.agent.faces.console.commands import Commands, in_words
 from stenograph.agent.faces.console.key_presses import BYPASS, KeyPresses
 from stenograph.agent.faces.console.look import Look
+from stenograph.agent.faces.console.mention_rules import MentionRules
 from stenograph.agent.faces.console.painter import Painter, words_of
 from stenograph.agent.faces.console.prompt_content import content_of
 from stenograph.agent.faces.console.prompt_history import PromptHistory
@@ -157,7 +158,7 @@ class Desk:
         options.permission_mode = type(options.permission_mode)(self.state.mode)
         self.options = options
         self._is_welcome = is_shown
-        self.mentions = Mentions(options.cwd)
+        self.mentions = Mentions(options.cwd, self._note)
         link = await AgentLink.to(options, self.client, self.hear, self._approve)
         link.agent.shared.asides.append(self.mentions)
         link.agent.commands.add(INIT)
@@ -198,8 +199,6 @@ class Desk:
 
     def live(self) -> list[str]:
         lines = self.painter.live()
-        if (panel := self.screen.panel) is not None:
-            lines += panel.above(self.look)
         if self.shell is not None:
             lines += self.painter.shell_live(self.shell.command, self.shell.output)
         prompts = self.link.queued if self.link is not None else []
@@ -209,6 +208,9 @@ class Desk:
             label = self.look.paint(f"  {'queued' if number == 1 else '      '}  {number}", *QUIET)
             words = cut("> " + one_line(words_of(prompt.content)), self.look.columns - 14)
             lines.append(f"{label}  {self.look.paint(words, *YOU)}")
+        if (panel := self.screen.panel) is not None:
+            # What is asked about is next to the question.
+            lines += panel.above(self.look)
         return ["", *lines, *([""] if lines else [])]
 
     def status(self, panel_keys: str) -> list[str]:
@@ -230,6 +232,10 @@ class Desk:
         self._hint = words
         if words:
             self._hint_timer = asyncio.get_running_loop().call_later(seconds, self._drop_hint)
+
+    def _note(self, words: str) -> None:
+        self.painter.note(words)
+        self.show()
 
     def _drop_hint(self) -> None:
         self._hint = ""
@@ -258,11 +264,11 @@ class Desk:
             if self.is_busy or self.shell is not None:
                 self.show()
 
-    async def ask(self, panel: Any) -> Any:
-        """The answer to a panel, which stands where the input is. One at a time."""
+    async def ask(self, panel: Any, *, is_sudden: bool = False) -> Any:
+        """The answer to a panel, which stands where the input is. One at a time. `is_sudden`: it may come while someone types."""
         async with self._asking:
             self.show()
-            self.screen.show_panel(panel)
+            self.screen.show_panel(panel, is_sudden=is_sudden)
             try:
                 return await panel.answer
             finally:
@@ -351,7 +357,8 @@ class Desk:
             self._waiting.append((text, images))
             return
         try:
-            content = content_of(text, images, self.options.cwd)
+            rules = MentionRules(self.link.agent.policy, self.options.cwd)
+            content = content_of(text, images, self.options.cwd, rules)
         except StenographError as error:
             self.painter.note(in_words(error))
             return
@@ -379,18 +386,21 @@ class Desk:
 
     async def _run_shell(self, command: str) -> None:
         from stenograph.agent.faces.console.shell_command import ShellCommand
+        from stenograph.agent.tools.shell import command_environment
 
         if self.shell is not None:
             self.hint("a command is still running")
             return
-        self.shell = shell = ShellCommand(command, self.options.cwd, self.options.environ)
+        # What it prints is sent: it gets the endpoint's keys no more than the model's commands do.
+        environment = command_environment(self.options.environ, self.options.environment)
+        self.shell = shell = ShellCommand(command, self.options.cwd, environment)
         self.painter.prompt(command, "!")
         self.show()
         try:
             await shell.run(self.screen.refresh)
         finally:
             self.shell = None
-        self.painter.shell(shell.output, shell.exit_code or 0)
+        self.painter.shell(shell.output, shell.exit_code or 0, is_stopped=shell.is_stopped)
         self._beside += shell.words()
         self._say_beside()
 
@@ -414,7 +424,8 @@ class Desk:
         agent = self.agent
         if agent is not None and not self.is_idle:
             self.painter.lines([self.look.row(f"Resume with: steno agent --resume {agent.session_id[:8]}", codes=QUIET)], "leave")
-        self.screen.print(self.painter.take_lines())
+        with contextlib.suppress(OSError):  # a terminal that closed takes no words
+            self.screen.print(self.painter.take_lines())
         self.screen.leave()
 
     def other_session(self, **changes: Any) -> AgentOptions:

@@ -10,6 +10,8 @@ from stenograph.views import PROSE, QUIET, RenderOptions, cut, one_line, width
 GUTTER = 2
 #: Where facts stand on a very wide screen.
 _WIDEST = 160
+#: Rows of a window in which space is saved, and of one in which everything that can be is left out.
+_LOW, _LOWEST = 16, 10
 #: In words and signs that every mode has: (words, mark in plain text).
 MODES = {
     "default": "ask first",
@@ -29,6 +31,16 @@ class Look(Struct, kw_only=True):
 
     def paint(self, text: str, *codes: int) -> str:
         return f"\x1b[{';'.join(map(str, codes))}m{text}\x1b[0m" if self.color and codes and text else text
+
+    @property
+    def is_low(self) -> bool:
+        """Few rows: a question has no empty lines."""
+        return self.rows <= _LOW
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether lines are drawn around a question."""
+        return self.rows > _LOWEST
 
     @property
     def prose(self) -> int:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stenograph.agent.engine.asides import Aside
+from stenograph.agent.faces.console.mention_rules import MentionRules
+from stenograph.agent.tools.base import ToolFailed
+from stenograph.agent.tools.texts import read_bytes
 
 if TYPE_CHECKING:
     from stenograph.agent.engine.asides import AsideContext
@@ -20,36 +25,58 @@ _MOST = 200
 class Mentions:
     """Added to the session's asides; `take` is called with every prompt."""
 
-    def __init__(self, cwd: Path) -> None:
+    def __init__(self, cwd: Path, note: Callable[[str], None] = lambda _: None) -> None:
+        """`note`: shows the user a line about a file that is not sent."""
         self._cwd = cwd
-        self._paths: list[Path] = []
+        self._note = note
+        #: By where links lead, as written.
+        self._names: dict[Path, str] = {}
 
     def take(self, text: str) -> None:
-        for name in _MENTION.findall(text):
-            path = (self._cwd / Path(name.rstrip(".,;:!?)")).expanduser()).resolve()
-            if path not in self._paths and (path.is_file() or path.is_dir()):
-                self._paths.append(path)
+        for found in _MENTION.findall(text):
+            name = found.rstrip(".,;:!?)")
+            path = self._path(name)
+            if os.path.exists(path):  # noqa: PTH110 - Path.exists raises for what is not a name
+                self._names.setdefault(path.resolve(), name)
 
     async def __call__(self, context: AsideContext) -> list[Aside]:
-        if context.agent_id is not None:
+        if context.agent_id is not None or not self._names:
             return []
-        paths, self._paths = self._paths, []
-        return [aside for path in paths if (aside := self._aside(path, context)) is not None]
+        names, self._names = self._names, {}
+        # As they are now: a queued prompt may have waited while a rule was added.
+        rules = MentionRules(context.policy, context.workspace.project)
+        asides = []
+        for path, name in names.items():
+            if why := rules.objection(self._path(name)):
+                self._note(f"@{name} was not sent: {why}")
+            elif (aside := _aside(path, rules, context)) is not None:
+                asides.append(aside)
+        return asides
 
-    def _aside(self, path: Path, context: AsideContext) -> Aside | None:
-        if path.is_dir():
-            names = sorted(f"{one.name}/" if one.is_dir() else one.name for one in path.iterdir())[:_MOST]
-            return _reminder(f"Called the LS tool with the following input: {path}", "\n".join(names))
-        try:
-            data = path.read_bytes()
-            text = data.decode("utf-8")
-        except (OSError, UnicodeDecodeError):
-            return None
-        is_whole = len(text) <= _LARGEST
-        context.read_state.recall(path, path.stat().st_mtime, is_whole=is_whole)
-        shown = text if is_whole else text[:_LARGEST] + "\n… (cut off; read the rest with Read)"
-        numbered = "\n".join(f"{number:>6}→{line}" for number, line in enumerate(shown.split("\n"), 1))
-        return _reminder(f"Called the Read tool with the following input: {path}", numbered)
+    def _path(self, name: str) -> Path:
+        return (self._cwd / Path(name)).expanduser()
+
+
+def _aside(path: Path, rules: MentionRules, context: AsideContext) -> Aside | None:
+    try:
+        return _listing(path, rules) if path.is_dir() else _content(path, context)
+    except (OSError, UnicodeDecodeError, ToolFailed):  # ToolFailed: a pipe, a device
+        return None
+
+
+def _listing(folder: Path, rules: MentionRules) -> Aside:
+    entries = [one for one in folder.iterdir() if not rules.objection(one)]
+    names = sorted(f"{one.name}/" if one.is_dir() else one.name for one in entries)[:_MOST]
+    return _reminder(f"Called the LS tool with the following input: {folder}", "\n".join(names))
+
+
+def _content(path: Path, context: AsideContext) -> Aside:
+    text = read_bytes(path).decode("utf-8")
+    is_whole = len(text) <= _LARGEST
+    context.read_state.recall(path, path.stat().st_mtime, is_whole=is_whole)
+    shown = text if is_whole else text[:_LARGEST] + "\n… (cut off; read the rest with Read)"
+    numbered = "\n".join(f"{number:>6}→{line}" for number, line in enumerate(shown.split("\n"), 1))
+    return _reminder(f"Called the Read tool with the following input: {path}", numbered)
 
 
 def _reminder(called: str, result: str) -> Aside:

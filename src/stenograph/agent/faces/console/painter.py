@@ -44,6 +44,7 @@ _KEPT = 50
 _MOST_SHELL = 40
 #: Calls that are questions: what they ask is on the screen already.
 _QUESTIONS = frozenset({"AskUserQuestion", "ExitPlanMode"})
+_EDITING = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
 #: How the client's words for a refusal begin.
 _REFUSED = "The user doesn't want to proceed with this tool use."
 _COLOR = re.compile(r"\x1b\[[0-9;]*m")
@@ -84,6 +85,7 @@ class Painter:
         self._compacting = 0.0
         self._running: dict[str, _Running] = {}
         self._finished_here = 0  # changes of files in this turn
+        self._may_have_changed = False  # something ran in this turn that may have changed files unseen
         #: What was shown folded, newest last: how to make all its lines.
         self.folded: deque[Callable[[], list[str]]] = deque(maxlen=_KEPT)
         self._is_spaced = True  # the last line was empty
@@ -218,10 +220,12 @@ class Painter:
         self._flush_text()
         self._print_blocks([text])
 
-    def shell(self, output: str, exit_code: int) -> None:
+    def shell(self, output: str, exit_code: int, *, is_stopped: bool = False) -> None:
         """What the person's own command printed, and how it ended."""
         lines = output_lines(output, self.look, most=_MOST_SHELL) if output.strip() else []
-        if exit_code:
+        if is_stopped:
+            lines.append(self.look.paint("  interrupted", *CARE))
+        elif exit_code:
             lines.append(self.look.paint(f"  exit code {exit_code}", *BAD))
         self.folded.append(lambda: [f"  {line}" for line in harmless(output).split("\n")])
         self._say("shell", lines or [self.look.paint("  no output", *QUIET)])
@@ -399,8 +403,10 @@ class Painter:
             ]
         elif event.tool == "AskUserQuestion" and not event.is_error:
             lines = answered_lines(event.structured, self.look) or lines
-        if event.tool in ("Edit", "Write", "MultiEdit", "NotebookEdit") and not event.is_error:
+        if event.tool in _EDITING and not event.is_error:
             self._finished_here += 1
+        elif not event.is_denied and _may_change(event.tool):
+            self._may_have_changed = True
         # What shows some of its output keeps a distance on both sides.
         kind = "tool" if len(lines) == 1 else "output"
         self._say(kind, lines, spaced=kind == "output")
@@ -408,6 +414,8 @@ class Painter:
 
     def _take_subagents(self, event: Event) -> None:
         """Its last steps, under the call that started it."""
+        if isinstance(event, events.ToolBegin) and (event.tool in _EDITING or _may_change(event.tool)):
+            self._may_have_changed = True
         running = self._subagent(event)
         if running is None:
             return
@@ -424,8 +432,8 @@ class Painter:
                 running.steps.append(f"! {one_line(event.reason)}")
 
     def _task_ended(self, event: events.TaskEnd) -> None:
-        is_done = event.status == "completed"
-        mark = self.look.paint("• ", *QUIET) if is_done else self.look.paint("✗ ", *BAD)
+        has_failed = event.status not in ("completed", "killed")
+        mark = self.look.paint("• ", *QUIET) if not has_failed else self.look.paint("✗ ", *BAD)
         words = event.summary or f"{event.description} {event.status}"
         self._say("task", [mark + cut(one_line(words), self.look.columns - 2)])
 
@@ -444,6 +452,9 @@ class Painter:
     def _end_turn(self, event: events.TurnEnd) -> None:
         self._end_block()
         self._retry, self._compacting, self.waits_since = None, 0.0, 0.0
+        self._may_have_changed |= any(
+            _may_change(running.part.name) for running in self._running.values() if not running.is_asked
+        )
         self._running.clear()
         look = self.look
         if event.outcome is Outcome.WITHDRAWN:
@@ -452,9 +463,9 @@ class Painter:
             self._release()
         if event.outcome is Outcome.INTERRUPTED:
             changed = count_of(self._finished_here, "file change") if self._finished_here else ""
-            kept = f"{changed} stayed." if changed else "Nothing was changed in this turn."
+            kept = f" {changed} stayed." if changed else "" if self._may_have_changed else " Nothing was changed in this turn."
             mark = look.paint("■ ", *CARE)
-            self._say("end", [f"{mark}Interrupted. {kept}", "  Say what to do instead, or rewind with esc esc."], spaced=True)
+            self._say("end", [f"{mark}Interrupted.{kept}", "  Say what to do instead, or rewind with esc esc."], spaced=True)
         elif event.outcome not in (Outcome.DONE, Outcome.WITHDRAWN):
             words = _FAILED.get(event.outcome) or event.error or "The turn failed."
             if event.error and event.error not in words:
@@ -462,7 +473,7 @@ class Painter:
             pieces = [piece for line in harmless(words).split("\n") for piece in wrap(line, look.prose)]
             first, *more = pieces
             self._say("end", [look.paint("✗ ", *BAD) + first, *(f"  {piece}" for piece in more)], spaced=True)
-        self._finished_here = 0
+        self._finished_here, self._may_have_changed = 0, False
 
     def unfold(self) -> Iterator[str]:
         """All that was folded of late, whole, the newest last."""
@@ -470,6 +481,11 @@ class Painter:
             if number:
                 yield ""
             yield from make()
+
+
+def _may_change(tool: str) -> bool:
+    """Whether a call may change files without saying which."""
+    return tool == "Bash" or tool.startswith("mcp__")
 
 
 def _refusal(content: Any) -> str | None:

@@ -14,10 +14,17 @@ from msgspec import Struct
 from stenograph.agent.faces.console.look import Look
 from stenograph.views import QUIET, cut, one_line, width, wrap
 
+#: Lines of a detail: all of them.
+_WHOLE = 1000
+
 
 class Panel(Protocol):
     #: The keys that apply, for the status line.
     keys: str
+
+    @property
+    def takes_text(self) -> bool:
+        """Whether text can be typed or pasted into it."""
 
     def above(self, look: Look) -> list[str]:
         """What the question is about: with what is under way, above the rule."""
@@ -51,8 +58,11 @@ class Menu:
         filtered: bool = False,
         foot: Callable[[MenuChoice], str] | None = None,
         letters: str = "",
+        wrapped: bool = False,
     ) -> None:
-        """`letters` are keys that also answer, as (value, letter). `filtered`: typing narrows the list down."""
+        """`letters` are keys that also answer, as (value, letter). `filtered`: typing narrows the list down. `wrapped`: no label
+        is cut.
+        """
         self.title = title
         self.keys = keys
         self._all = list(choices)
@@ -62,6 +72,7 @@ class Menu:
         self._filtered = filtered
         self._foot = foot
         self._letters = letters
+        self._wrapped = wrapped
         self.text = ""
         self.answer: asyncio.Future[tuple[Any, str] | None] = asyncio.get_running_loop().create_future()
 
@@ -69,18 +80,40 @@ class Menu:
     def selected(self) -> MenuChoice | None:
         return self._shown[self._selected] if self._shown else None
 
+    @property
+    def takes_text(self) -> bool:
+        return self._filtered
+
+    @property
+    def count(self) -> int:
+        return len(self._shown)
+
+    @property
+    def letters(self) -> str:
+        return self._letters
+
     def above(self, look: Look) -> list[str]:  # noqa: ARG002 - for those that have something to show
         return []
+
+    def whole(self, look: Look) -> list[str]:
+        """All that `above` may have cut."""
+        return self.above(look)
 
     def lines(self, look: Look) -> list[str]:
         lines = [f"  {piece}" for line in self.title.split("\n") for piece in wrap(line, look.columns - 2)]
         if self._filtered:
             lines.append(f"  {look.paint('>', 1, 94)} {self.text}")
-        lines.append("")
-        most = max(3, look.rows - len(lines) - 8)
+        if not look.is_low:
+            lines.append("")
+        most = max(3, look.rows - len(lines) - (8 if not look.is_low else 6 if look.has_rules else 4))
         first = max(0, min(self._selected - most // 2, len(self._shown) - most))
-        for place, choice in enumerate(self._shown[first : first + most], first):
-            lines += self._choice(place, choice, look)
+        shown = list(enumerate(self._shown[first : first + most], first))
+        # Details make way for choices.
+        for details in (_WHOLE, 2, 1, 0):
+            drawn = [line for place, choice in shown for line in self._choice(place, choice, look, details)]
+            if len(drawn) <= most:
+                break
+        lines += drawn
         if not self._shown:
             lines.append(look.paint("  nothing matches", *QUIET))
         if len(self._shown) > most:
@@ -89,22 +122,23 @@ class Menu:
             lines += ["", *(f"  {look.paint(piece, *QUIET)}" for piece in wrap(foot, look.columns - 4))]
         return lines
 
-    def _choice(self, place: int, choice: MenuChoice, look: Look) -> list[str]:
+    def _choice(self, place: int, choice: MenuChoice, look: Look, details: int) -> list[str]:
+        """`details`: lines of its detail."""
         number = f"{place + 1:<2} " if self._numbered else ""
         room = look.columns - 2 - len(number) - (width(choice.fact) + 2 if choice.fact else 0)
-        label = cut(one_line(choice.label), room)
+        label, *rest = wrap(one_line(choice.label), room) if self._wrapped else [cut(one_line(choice.label), room)]
         space = " " * max(2, room + 2 - width(label)) if choice.fact else ""
         is_selected = place == self._selected
         mark = "▌ " if is_selected else "  "
         line = f"{mark}{number}{label}"
         line = look.paint(line, 1) if is_selected else line
         lines = [f"{line}{space}{look.paint(choice.fact, *QUIET)}".rstrip()]
+        lines += [look.paint(f"{' ' * (2 + len(number))}{piece}", *((1,) if is_selected else ())) for piece in rest]
         indent = " " * (4 + len(number))
-        lines += (
-            [look.paint(f"{indent}{piece}", *QUIET) for piece in wrap(choice.detail, look.columns - len(indent))]
-            if choice.detail
-            else []
-        )
+        pieces = wrap(one_line(choice.detail), look.columns - len(indent)) if choice.detail else []
+        if len(pieces) > details > 0:
+            pieces = [*pieces[: details - 1], cut(f"{pieces[details - 1]} {pieces[details]}", look.columns - len(indent))]
+        lines += [look.paint(f"{indent}{piece}", *QUIET) for piece in pieces[:details]]
         return lines
 
     def press(self, key: str) -> None:
@@ -148,6 +182,7 @@ class TextLine:
     """One line to type."""
 
     keys = "enter done  esc cancel"
+    takes_text = True
 
     def __init__(self, title: str, text: str = "") -> None:
         self.title, self.text = title, text
@@ -157,8 +192,10 @@ class TextLine:
         return []
 
     def lines(self, look: Look) -> list[str]:
-        shown = self.text if width(self.text) < look.columns - 6 else self.text[-(look.columns - 6) :]
-        return [f"  {self.title}", "", f"  {look.paint('>', 1, 94)} {shown}▏"]
+        text = one_line(self.text)
+        shown = text if width(text) < look.columns - 6 else text[-(look.columns - 6) :]
+        title = [f"  {piece}" for piece in wrap(self.title, look.columns - 2)]
+        return [*title, "", f"  {look.paint('>', 1, 94)} {shown}▏"]
 
     def press(self, key: str) -> None:
         if self.answer.done():

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import functools
+from collections import deque
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from stenograph.agent.faces.console.look import Look
 from stenograph.agent.faces.console.painter import Painter
-from stenograph.agent.faces.console.tool_lines import done_lines
+from stenograph.agent.faces.console.tool_lines import done_lines, full_lines
 from stenograph.views import CARE, QUIET, one_line
 
+if TYPE_CHECKING:
+    from stenograph.views import ToolPart
+
+Unfold: TypeAlias = "Callable[[], list[str]]"
 #: Bytes read from the end, and lines shown.
 _TAIL = 200_000
 _MOST = 40
 
 
-def past_lines(path: Path, look: Look) -> list[str]:
+def past_lines(path: Path, look: Look, folded: deque[Unfold]) -> list[str]:
+    """`folded` gets what was folded of them."""
     from stenograph.records import decode
     from stenograph.views import NotePart, PromptPart, TextPart, ToolPart, UpdateReader
 
@@ -37,6 +46,7 @@ def past_lines(path: Path, look: Look) -> list[str]:
                 case TextPart():
                     painter.said(part.text)
                 case ToolPart(status="done" | "failed"):
+                    folded.append(functools.partial(_unfolded, part, look))
                     painter.lines(done_lines(part, look), "tool")
                 case NotePart(kind="interrupt"):
                     painter.lines([look.paint("■ ", *CARE) + "Interrupted."], "end")
@@ -46,3 +56,7 @@ def past_lines(path: Path, look: Look) -> list[str]:
     if len(lines) <= _MOST:
         return lines
     return [look.paint("  … earlier turns: /export writes them to a file", *QUIET), *lines[-_MOST:]]
+
+
+def _unfolded(part: ToolPart, look: Look) -> list[str]:
+    return list(full_lines(part, look))

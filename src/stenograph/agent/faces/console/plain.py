@@ -18,7 +18,7 @@ from stenograph.agent.engine import events
 from stenograph.agent.faces.console.painter import Painter
 from stenograph.agent.faces.console.panels import Menu
 from stenograph.agent.faces.console.pasting import Pastes
-from stenograph.views import duration, harmless
+from stenograph.views import duration, harmless, one_line
 
 if TYPE_CHECKING:
     from stenograph.agent.engine.events import Event
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _WORDS = {"•": "tool:", "✗": "failed:", "■": "interrupted:", "!": "note:", "·": "thinking:", "┊": "compaction:", "●": "running:"}
 #: Seconds without output before the prompt.
 _PAUSE = 0.1
+#: Of a number that nobody types.
+_DIGITS = 6
 _SIGNS = {"-": "removed", "+": "added"}
 
 
@@ -109,14 +111,19 @@ class PlainScreen:
             sys.stdout.write("you: ")
             sys.stdout.flush()
 
-    def show_panel(self, panel: Panel) -> None:
+    def show_panel(self, panel: Panel, *, is_sudden: bool = False) -> None:
+        del is_sudden  # whole lines answer
         self.panel = panel
         look = self._desk.look
-        self.print([in_words(line) for line in panel.above(look) if line.strip()])
+        # Nothing is cut: there is no key that would show it.
+        about = panel.whole(look) if isinstance(panel, Menu) else panel.above(look)
+        self.print([in_words(line) for line in about if line.strip()])
         lines = [in_words(line) for line in panel.lines(look) if line.strip()]
-        choice = "number, y or n: " if isinstance(panel, Menu) else "text: "
         self.print([f"question: {lines[0]}", *lines[1:]])
-        sys.stdout.write(choice)
+        self._ask(panel)
+
+    def _ask(self, panel: Panel) -> None:
+        sys.stdout.write("number, y or n: " if isinstance(panel, Menu) else "text: ")
         sys.stdout.flush()
         self._is_open = True
 
@@ -160,8 +167,12 @@ class PlainScreen:
             loop.remove_reader(sys.stdin.fileno())
 
     def _read(self) -> None:
-        data = os.read(sys.stdin.fileno(), 65536)
+        try:
+            data = os.read(sys.stdin.fileno(), 65536)
+        except OSError:  # the terminal was closed
+            data = b""
         if not data:
+            self._listen(False)  # else it would be asked again at once, for ever
             self._desk.leave()
             return
         *lines, self._typed = (self._typed + data).split(b"\n")
@@ -181,18 +192,26 @@ class PlainScreen:
             return
         panel, word = self.panel, line.strip()
         if isinstance(panel, Menu):
-            for key in _keys(word):
+            keys = _keys(word, panel)
+            for key in keys:
                 panel.press(key)
+            if not keys:
+                more = "".join(f", {letter}" for letter in panel.letters)
+                self.print([f'"{one_line(word)}" is not an answer: type a number from 1 to {panel.count}{more}, y for 1, or n'])
+                self._ask(panel)
             return
         for letter in word:
             panel.press(letter)
         panel.press("enter")
 
 
-def _keys(word: str) -> list[str]:
+def _keys(word: str, menu: Menu) -> list[str]:
+    """Empty for what is not an answer."""
     match word.lower():
         case "y" | "yes":
-            return ["1"]
+            word = "1"
         case "" | "n" | "no":
             return ["escape"]
-    return [*(["down"] * (int(word) - 1)), "enter"] if word.isdecimal() else [word]
+    if word.isdecimal() and len(word) < _DIGITS and 0 < int(word) <= menu.count:
+        return [*(["up"] * menu.count), *(["down"] * (int(word) - 1)), "enter"]
+    return [word] if len(word) == 1 and word in menu.letters else []

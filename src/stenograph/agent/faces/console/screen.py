@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -41,7 +42,12 @@ if TYPE_CHECKING:
 #: Seconds between two drawings of what is under way.
 FRAME = 0.07
 _ESCAPE = 0.05
+#: Seconds without a key after which a question that came while someone typed takes keys.
+PAUSE = 0.8
 _MOST_INPUT = 10
+#: Lines of the input below a question.
+_MOST_BESIDE = 3
+_HELD = "pause typing to answer"
 _PLACEHOLDER = "Ask, or type / for commands, @ for files, ! for a shell"
 _KEYS = ("c-c", "c-d", "s-tab", "c-o", "c-b", "c-t", "c-r", "c-v")
 _PANEL_KEYS = (
@@ -92,6 +98,7 @@ class Screen:
         completer: Completer,
         cwd: Path,
         environ: Mapping[str, str],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._desk = desk
         self._history = history
@@ -99,6 +106,12 @@ class Screen:
         self._cwd = cwd
         self.pastes = Pastes()
         self.panel: Panel | None = None
+        self._clock = clock
+        #: When the input last got a key.
+        self._typed_at = float("-inf")
+        #: The panel waits until nobody types: keys are for the input.
+        self._is_held = False
+        self._hold_timer: asyncio.TimerHandle | None = None
         self._completion: Completion | None = None
         self._is_completing = True
         self._waiting: list[str] = []
@@ -136,7 +149,7 @@ class Screen:
         size = self._measure()
         self._waiting += self._desk.finished()
         self._live = self._desk.live()
-        height = app.layout.container.preferred_height(size.columns, size.rows).preferred
+        height = self._fit(size)
         lines, self._waiting = self._waiting, []
         if lines or is_resized or height < self._height:
             # Erased as a whole: prompt_toolkit alone would keep the space of what became smaller.
@@ -191,17 +204,68 @@ class Screen:
         if (look.columns, look.rows) != (size.columns, size.rows):
             look.columns, look.rows = size.columns, size.rows
             self._live = self._desk.live()
+            self._fit(size)
         return size
 
-    def show_panel(self, panel: Panel) -> None:
+    def _fit(self, size: Size) -> int:
+        """Make room for what is asked, from the top. Returns the rows of all."""
+        if self.panel is not None and self._desk.look.is_low:
+            self._live = [line for line in self._live if line]
+        height = self._app.layout.container.preferred_height(size.columns, size.rows).preferred
+        over = min(max(0, height - size.rows), len(self._live))
+        del self._live[:over]
+        return height - over
+
+    def show_panel(self, panel: Panel, *, is_sudden: bool = False) -> None:
+        """`is_sudden`: it may come while someone types, whose keys must not answer it."""
         self.panel = panel
-        self._app.layout.focus(self._panel_control)
+        if is_sudden and self.buffer.text:
+            self._typed_at = max(self._typed_at, self._clock())
+        if is_sudden and self._is_typing:
+            self._hold()
+        else:
+            self._app.layout.focus(self._panel_control)
         self.refresh(soon=False)
 
     def hide_panel(self) -> None:
         self.panel = None
+        self._release()
         self._app.layout.focus(self.buffer)
         self.refresh(soon=False)
+
+    @property
+    def _is_typing(self) -> bool:
+        return self._clock() - self._typed_at < PAUSE
+
+    def _hold(self) -> None:
+        self._is_held = True
+        self._app.layout.focus(self.buffer)
+        if self._hold_timer is not None:
+            self._hold_timer.cancel()
+        left = max(0.0, PAUSE - (self._clock() - self._typed_at))
+        self._hold_timer = asyncio.get_running_loop().call_later(left + 0.01, self._end_hold)
+
+    def _end_hold(self) -> None:
+        self._hold_timer = None
+        if self._is_held and self._is_typing:
+            self._hold()
+        elif self._is_held:
+            self._release()
+            self.refresh()
+
+    def _release(self) -> None:
+        self._is_held = False
+        if self._hold_timer is not None:
+            self._hold_timer.cancel()
+            self._hold_timer = None
+        if self.panel is not None:
+            self._app.layout.focus(self._panel_control)
+
+    def _key_comes(self, _: object) -> None:
+        if self._is_held and not self._is_typing:
+            self._release()
+        if self.panel is None or self._is_held:
+            self._typed_at = self._clock()
 
     async def aside(self, work: Callable[[], Any]) -> Any:
         """Give the terminal away for a while: an editor, a picker of its own."""
@@ -307,7 +371,7 @@ class Screen:
 
     def _bindings(self) -> KeyBindings:
         keys = KeyBindings()
-        typing = Condition(lambda: self.panel is None)
+        typing = Condition(lambda: self.panel is None or self._is_held)
         asking = ~typing
 
         def on(name: str, action: Callable[[], None]) -> None:
@@ -341,10 +405,17 @@ class Screen:
 
         @keys.add(Keys.BracketedPaste, filter=typing)
         def _paste(event: KeyPressEvent) -> None:
-            self.buffer.insert_text(self.pastes.insert(event.data, self._cwd))
+            self._insert_paste(event.data)
 
         @keys.add(Keys.BracketedPaste, filter=asking)
         def _paste_there(event: KeyPressEvent) -> None:
+            if self.panel is not None and not self.panel.takes_text:
+                # Nobody answers with a paste, nor with the Enter that belongs to it.
+                self._typed_at = self._clock()
+                self._hold()
+                self._insert_paste(event.data)
+                self.refresh()
+                return
             for letter in " ".join(event.data.split()):
                 self._press_panel(letter)
 
@@ -359,12 +430,18 @@ class Screen:
 
         return keys
 
+    def _insert_paste(self, text: str) -> None:
+        self.buffer.insert_text(self.pastes.insert(text, self._cwd))
+
     def _press_panel(self, key: str) -> None:
         if self.panel is not None:
             self.panel.press(key)
             self.refresh()
 
     def _press(self, name: str) -> None:
+        if self.panel is not None and name in ("c-c", "c-o"):
+            self._press_panel(name)
+            return
         if self._desk.press(name, self.buffer.text):
             return
         if name == "c-d":
@@ -375,7 +452,9 @@ class Screen:
             self._accept()
 
     def _escape(self) -> None:
-        if self._completion is not None:
+        if self.panel is not None:
+            self._press_panel("escape")
+        elif self._completion is not None:
             self._completion = None
         else:
             self._desk.press("escape", self.buffer.text)
@@ -398,20 +477,24 @@ class Screen:
                 input_processors=[ConditionalProcessor(AfterInput(_PLACEHOLDER, style="class:quiet"), empty)],
                 focus_on_click=False,
             ),
-            height=lambda: Dimension(min=1, max=_MOST_INPUT),
+            height=lambda: Dimension(min=1, max=_MOST_INPUT if self.panel is None else _MOST_BESIDE),
             wrap_lines=True,
             get_line_prefix=mark,
             dont_extend_height=True,
         )
         asks = Condition(lambda: self.panel is not None)
-        rule = FormattedTextControl(lambda: ANSI(look.rule()))
+        # Where a question is, the input is shown if it has something.
+        types = Condition(lambda: self.panel is None or self._is_held or bool(self.buffer.text and not look.is_low))
+        has_rules = Condition(lambda: self.panel is None or look.has_rules)
+        control = FormattedTextControl(lambda: ANSI(look.rule()))
+        above, below = (ConditionalContainer(Window(control, height=1), has_rules) for _ in range(2))
         body = HSplit(
             [
                 self._lines_of(lambda: self._live),
-                Window(rule, height=1),
-                ConditionalContainer(typed, ~asks),
+                above,
                 ConditionalContainer(Window(self._panel_control, dont_extend_height=True), asks),
-                Window(rule, height=1),
+                ConditionalContainer(typed, types),
+                below,
                 self._lines_of(self._below),
             ]
         )
@@ -429,6 +512,7 @@ class Screen:
         )
         app.ttimeoutlen = app.timeoutlen = _ESCAPE
         app.before_render += self._rendering
+        app.key_processor.before_key_press += self._key_comes
         app.on_resize = self._resize
         return app
 
@@ -444,8 +528,8 @@ class Screen:
         return ANSI("\n".join(self.panel.lines(self._desk.look)) if self.panel is not None else "")
 
     def _below(self) -> list[str]:
-        lines = self._desk.status(self.panel.keys if self.panel is not None else "")
-        if self._completion is not None and self.panel is None:
+        lines = self._desk.status(_HELD if self._is_held else self.panel.keys if self.panel is not None else "")
+        if self._completion is not None and (self.panel is None or self._is_held):
             return [*lines[:1], *self._completion.lines(self._desk.look)]
         return lines
 

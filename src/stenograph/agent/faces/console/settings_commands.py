@@ -143,27 +143,6 @@ async def agents(desk: Desk, _: str) -> None:
     desk.painter.lines([cut(f"  {line}", desk.look.columns) for line in table(rows)] or ["  No subagent types."])
 
 
-async def mcp(desk: Desk, _: str) -> None:
-    """Every server, also one that failed, with its tools or with why."""
-    from stenograph.agent.mcp.servers import plain_name
-
-    agent = session_of(desk)
-    tools: dict[str, list[str]] = {}
-    for name in agent.shared.toolbox.names:
-        if name.startswith("mcp__"):
-            server, _, tool = name.removeprefix("mcp__").partition("__")
-            tools.setdefault(server, []).append(tool)
-    lines = []
-    for state in agent.server_states:
-        name = str(state["name"])
-        about = ", ".join(tools.pop(plain_name(name), ())) or "no tools"
-        lines.append(f"{name}: {about if state['status'] == 'connected' else state['status']}")
-    lines += [f"{server}: {', '.join(own)}" for server, own in tools.items()]
-    pieces = [piece for line in lines for piece in wrap(one_line(line), desk.look.columns - 2)]
-    pieces += [piece for line in agent.server_problems for piece in wrap(one_line(line), desk.look.columns - 2)]
-    desk.painter.lines([f"  {piece}" for piece in pieces] or ["  No MCP servers."])
-
-
 async def hooks(desk: Desk, _: str) -> None:
     found = session_of(desk).shared.options.settings.hooks
     rows = [(hook.event, hook.matcher or "*", one_line(hook.command)) for hook in found]

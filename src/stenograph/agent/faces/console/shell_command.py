@@ -22,6 +22,7 @@ class ShellCommand:
         self._environment = dict(environment)
         self.output = ""
         self.exit_code: int | None = None
+        self.is_stopped = False
         self._process: asyncio.subprocess.Process | None = None
 
     async def run(self, grown: Callable[[], None]) -> None:
@@ -46,6 +47,7 @@ class ShellCommand:
 
     def stop(self) -> None:
         if self._process is not None and self._process.returncode is None:
+            self.is_stopped = True
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGTERM)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from stenograph.agent.faces.console.look import Look
-from stenograph.views import BAD, CARE, GOOD, QUIET, YOU, count_of, cut, duration, harmless, one_line, short_path, wrap
+from stenograph.views import BAD, CARE, GOOD, QUIET, YOU, count_of, cut, duration, harmless, one_line, short_path, width, wrap
 
 if TYPE_CHECKING:
     from stenograph.agent.engine import events
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 SHOWN = 4
 #: Lines of a change.
 PATCH = 24
+#: Columns of the number and the sign before such a line.
+_NUMBER = 9
 #: Milliseconds; quicker calls do not say how long they took.
 _SLOW = 100
 #: Characters; what is folded is not looked at beyond.
@@ -165,13 +168,52 @@ def output_lines(text: str, look: Look, *, most: int) -> list[str]:
 
 def patch_lines(lines: Sequence[str], look: Look) -> Iterator[str]:
     """Numbered, as the file has them: `14 -  old`."""
+    for _, codes, text in _numbered(lines):
+        yield look.paint(cut(text, look.columns), *codes)
+
+
+def whole_patch(lines: Sequence[str], look: Look) -> Iterator[str]:
+    """The same with nothing cut off."""
+    for _, codes, text in _numbered(lines):
+        pieces = wrap(text[_NUMBER:], look.columns - _NUMBER)
+        yield look.paint(text[:_NUMBER] + pieces[0], *codes)
+        yield from (look.paint(" " * _NUMBER + piece, *codes) for piece in pieces[1:])
+
+
+def short_patch(lines: Sequence[str], look: Look, most: int, hint: str) -> list[str]:
+    """The beginning of all that is removed in a row and of all that is added, and how much is missing."""
+    numbered = list(_numbered(lines))
+    cuts_lines = any(width(text) > look.columns for _, _, text in numbered)
+    if len(numbered) + cuts_lines <= most:
+        kept, end = numbered, f"    … {hint}" if cuts_lines else ""
+    else:
+        runs = [list(run) for _, run in groupby(numbered, key=lambda one: one[0])]
+        most -= 1  # for the last line
+        # Context makes way first, then the end of each run, then later runs.
+        each = next((each for each in range(most, 1, -1) if sum(min(len(run), each) for run in runs) <= most), 0)
+        if not each:
+            runs = [run for run in runs if run[0][0] in ("-", "+")]
+            each = next((each for each in range(most, 0, -1) if sum(min(len(run), each) for run in runs) <= most), 1)
+        kept = [one for run in runs for one in run[:each]][:most]
+        if not {sign for sign, _, _ in numbered} & {"-", "+"} <= {sign for sign, _, _ in kept}:
+            # Far from each other: the first lines of both.
+            kept = [one for sign in "-+" for one in [one for one in numbered if one[0] == sign][: max(1, most // 2)]]
+        missing = {sign: sum(one[0] == sign for one in numbered) - sum(one[0] == sign for one in kept) for sign in "-+"}
+        words = [f"{missing[sign]} more {what}" for sign, what in (("-", "removed"), ("+", "added")) if missing[sign]]
+        end = f"    … {', '.join(words)}{'  ' if words else ''}{hint}"
+    shown = [look.paint(cut(text, look.columns), *codes) for _, codes, text in kept]
+    return [*shown, look.paint(cut(end, look.columns), *QUIET)] if end else shown
+
+
+def _numbered(lines: Sequence[str]) -> Iterator[tuple[str, tuple[int, ...], str]]:
+    """The sign, the color and the text of each line."""
     old = new = 1
     is_first = True
     for line in lines:
         if line.startswith("@@"):
             old, new = _starts(line)
             if not is_first:
-                yield look.paint("    ⋮", *QUIET)
+                yield " ", QUIET, "    ⋮"
             is_first = False
             continue
         sign, text = line[:1], harmless(line[1:]).replace("\n", " ")
@@ -180,7 +222,7 @@ def patch_lines(lines: Sequence[str], look: Look) -> Iterator[str]:
             continue
         old += sign != "+"
         new += sign != "-"
-        yield look.paint(cut(f"  {number:>4} {sign if sign in '+-' else ' '} {text}", look.columns), *codes)
+        yield sign, codes, f"  {number:>4} {sign if sign in '+-' else ' '} {text}"
 
 
 def _starts(hunk: str) -> tuple[int, int]:

@@ -26,7 +26,7 @@ def welcome(desk: Desk, event: events.SessionBegin) -> None:
     if desk.options.resume is not None or desk.options.go_on:
         from stenograph.agent.faces.console.past import past_lines
 
-        desk.painter.lines(past_lines(Path(event.path), look), "past")
+        desk.painter.lines(past_lines(Path(event.path), look, desk.painter.folded), "past")
 
 
 def loaded_words(agent: Agent) -> str:

@@ -1,0 +1,27 @@
+"""What keeps a file that a person mentions from the model: as for Read, but no question is asked, because the person named it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from stenograph.agent.permissions.live_policy import LivePolicy
+from stenograph.agent.permissions.policy import Permissions
+from stenograph.agent.permissions.sensitive_files import is_process_file
+from stenograph.agent.tools.base import Workspace
+
+
+class MentionRules:
+    """As they are now: made anew for each prompt."""
+
+    def __init__(self, policy: LivePolicy, project: Path) -> None:
+        permissions = Permissions(policy, Workspace(cwd=project, project=project))
+        self._may_read = permissions.read_filter("Read")
+        self._is_off = "Read" in permissions.denied_tools()
+
+    def objection(self, path: Path) -> str:
+        """Empty if there is none."""
+        if is_process_file(path):
+            return "files of processes may hold keys"
+        if self._is_off or (self._may_read is not None and not self._may_read(path)):
+            return "a rule denies reading it"
+        return ""

@@ -1,0 +1,226 @@
+"""Lines of the console that say how something ended, and what leaves it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections import deque
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prompt_toolkit.keys import Keys
+from tests.agent.console.seat import in_a_loop, seat, settled
+from tests.cli.running import SOURCE
+
+from stenograph.agent.engine import events
+from stenograph.agent.engine.approval import PermissionQuestion
+from stenograph.agent.engine.background import BackgroundTasks
+from stenograph.agent.engine.events import Outcome
+from stenograph.agent.faces.console.asking import PermissionMenu
+from stenograph.agent.faces.console.look import Look
+from stenograph.agent.faces.console.painter import Painter
+from stenograph.agent.faces.console.panels import Menu, MenuChoice
+from stenograph.agent.faces.console.past import past_lines
+from stenograph.agent.faces.console.plain import PlainScreen
+from stenograph.testing.lines import assistant, user
+
+LOOK = Look(color=False)
+
+
+def _call(number: int, tool: str, given: dict[str, Any], *, agent_id: str | None = None, **ends: Any) -> list[events.Event]:
+    begins = events.ToolBegin(tool_use_id=f"t{number}", tool=tool, given=given, agent_id=agent_id)
+    content = {"type": "tool_result", "tool_use_id": f"t{number}", "content": "out"}
+    usual: dict[str, Any] = {"result": content, "structured": "out", "is_error": False, "uuid": "u", "duration_ms": 1}
+    return [begins, events.ToolEnd(tool_use_id=f"t{number}", tool=tool, agent_id=agent_id, **{**usual, **ends})]
+
+
+def _interrupted(*happened: list[events.Event]) -> str:
+    painter = Painter(LOOK, "/home/user/shop")
+    for event in (event for some in happened for event in some):
+        painter.take(event)
+    painter.take(events.TurnEnd(outcome=Outcome.INTERRUPTED, text="", duration_ms=1))
+    return next(line for line in painter.take_lines() if line.startswith("■ Interrupted."))
+
+
+EDIT = ("Edit", {"file_path": "/home/user/shop/a", "old_string": "a", "new_string": "b"})
+
+
+@pytest.mark.parametrize(
+    ("happened", "said"),
+    [
+        ([], "■ Interrupted. Nothing was changed in this turn."),
+        ([_call(1, "Read", {"file_path": "/home/user/shop/a"})], "■ Interrupted. Nothing was changed in this turn."),
+        ([_call(1, *EDIT)], "■ Interrupted. 1 file change stayed."),
+        # A command or a server may have changed anything.
+        ([_call(1, "Bash", {"command": "make"})], "■ Interrupted."),
+        ([_call(1, "Bash", {"command": "make"}, is_error=True, denied_by="user-rejected")], "■ Interrupted."),
+        ([_call(1, "Bash", {"command": "make"})[:1]], "■ Interrupted."),
+        ([_call(1, "mcp__db__run", {"query": "x"})], "■ Interrupted."),
+        ([_call(1, "Agent", {"prompt": "x"})[:1], _call(2, *EDIT, agent_id="a")], "■ Interrupted."),
+        # It never ran.
+        (
+            [_call(1, "Bash", {"command": "make"}, is_error=True, is_denied=True)],
+            "■ Interrupted. Nothing was changed in this turn.",
+        ),
+    ],
+)
+def test_an_interrupted_turn_says_that_nothing_changed_only_if_that_is_known(happened: Any, said: str) -> None:
+    assert _interrupted(*happened) == said
+
+
+def test_each_turn_says_what_was_changed_in_it_alone() -> None:
+    painter = Painter(LOOK, "/home/user/shop")
+    ends = events.TurnEnd(outcome=Outcome.INTERRUPTED, text="", duration_ms=1)
+    for event in (*_call(1, "Bash", {"command": "make"}), ends, ends):
+        painter.take(event)
+    assert [line for line in painter.take_lines() if "Interrupted" in line] == [
+        "■ Interrupted.",
+        "■ Interrupted. Nothing was changed in this turn.",
+    ]
+
+
+def test_a_background_command_that_is_stopped_did_not_fail(tmp_path: Path) -> None:
+    said: list[str] = []
+
+    async def scene() -> None:
+        tasks = BackgroundTasks(tmp_path / "tasks")
+        tasks.on_end = lambda task: said.extend((task.status.value, task.summary()))
+        task = await tasks.start_command(
+            "sleep 60", description="Server", tool_use_id="t", cwd=tmp_path, environment={"PATH": "/usr/bin:/bin"}
+        )
+        await task.stop()
+        await task.over.wait()
+        await tasks.close()
+
+    asyncio.run(scene())
+    assert said == ["killed", 'Background command "Server" was stopped']
+    painter = Painter(LOOK, "/home/user/shop")
+    painter.take(
+        events.TaskEnd(task_id="b", kind="local_bash", description="Server", tool_use_id="t", status=said[0], summary=said[1])
+    )
+    assert painter.take_lines()[-1] == '• Background command "Server" was stopped'
+
+
+@in_a_loop
+async def test_a_command_of_ones_own_that_is_stopped_is_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with seat(monkeypatch, tmp_path) as at:
+        running = asyncio.create_task(at.desk._run_shell("echo begun; sleep 60"))
+        while at.desk.shell is None or "begun" not in at.desk.shell.output:
+            await asyncio.sleep(0.01)
+        at.desk.press("escape", "")
+        await running
+        assert [*at.screen._waiting, *at.desk.finished()][-2:] == ["  begun", "  interrupted"]
+
+
+@in_a_loop
+async def test_a_command_of_ones_own_that_fails_says_its_exit_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with seat(monkeypatch, tmp_path) as at:
+        await at.desk._run_shell("exit 3")
+        assert (at.screen._waiting + at.desk.finished())[-1] == "  exit code 3"
+
+
+@pytest.mark.parametrize(
+    ("words", "leaves"), [("exit", True), ("quit", True), (":q", True), (" exit ", True), ("exit now", False)]
+)
+@in_a_loop
+async def test_words_that_leave_other_programs_leave_the_console(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, leaves: bool
+) -> None:
+    with seat(monkeypatch, tmp_path) as at:
+        at.type(words)
+        at.press(Keys.Enter)
+        await settled()
+        assert (at.desk._is_leaving, at.sent) == (leaves, [] if leaves else [words])
+
+
+def test_what_is_folded_in_a_resumed_session_can_be_unfolded(tmp_path: Path) -> None:
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "seq 9"}}
+    output = "\n".join(map(str, range(1, 10)))
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": output, "is_error": False}
+    records = [user("1", "Count."), assistant("2", "m", [call], "1"), user("3", [result], "2")]
+    path = tmp_path / "s.jsonl"
+    usual: dict[str, Any] = {
+        "sessionId": "s",
+        "timestamp": "2026-01-01T00:00:00.000Z",
+        "version": "2.1.325",
+        "cwd": "/home/user/shop",
+    }
+    path.write_text("".join(json.dumps({**record, **usual}) + "\n" for record in records), encoding="utf-8")
+    folded: deque[Any] = deque()
+    lines = past_lines(path, LOOK, folded)
+    assert any("ctrl-o" in line for line in lines)
+    whole = "\n".join(line for make in folded for line in make())
+    assert "ctrl-o" not in whole
+    assert [str(number) in whole for number in range(1, 10)] == [True] * 9
+
+
+class _PlainDesk:
+    look = LOOK
+
+    def finished(self) -> list[str]:
+        return []
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [
+        ("1", "a"), ("2", "b"), ("03", "c"), ("y", "a"), ("n", None), ("", None), ("k", "ck"),
+        *((wrong, "") for wrong in ("0", "4", "99", "99999999", "-1", "x", "do this", "1 2", "²")),
+    ],
+)  # fmt: skip
+@in_a_loop
+async def test_only_an_answer_answers_in_plain_lines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], typed: str, answer: str | None
+) -> None:
+    desk: Any = _PlainDesk()
+    screen = PlainScreen(desk, tmp_path)
+    menu = Menu("Which?", [MenuChoice(one, value=one) for one in "abc"], letters="k", selected=2)
+    screen.show_panel(menu)
+    capsys.readouterr()
+    screen._take(typed)
+    if answer == "":
+        assert not menu.answer.done()
+        words = f'"{typed}" is not an answer: type a number from 1 to 3, k, y for 1, or n\nnumber, y or n: '
+        assert capsys.readouterr().out == words
+    else:
+        found = menu.answer.result()
+        assert (found and found[0] + found[1].removeprefix("enter")) == answer
+
+
+@in_a_loop
+async def test_a_question_in_plain_lines_cuts_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    desk: Any = _PlainDesk()
+    command = "\n".join(f"line {number}" for number in range(60))
+    question = PermissionQuestion(tool_use_id="t", tool="Bash", given={"command": command}, reason="")
+    PlainScreen(desk, tmp_path).show_panel(PermissionMenu(question, [MenuChoice("Yes")], tmp_path, lambda _: None))
+    assert f"{command}\nquestion: Run this command?\n1 Yes\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", [b"", b"go on\n"], ids=["at the prompt", "in a turn"])
+def test_plain_lines_end_with_their_terminal(tmp_path: Path, words: bytes) -> None:
+    """One that is closed reads as an error from then on, and takes no more words."""
+    terminal, other = pty.openpty()
+    (tmp_path / "work").mkdir()
+    names = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCE), "TERM": "dumb"}
+    # Nobody listens there: a turn waits between its attempts.
+    endpoint = {"ANTHROPIC_API_KEY": "sk-nothing", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}
+    command = [sys.executable, "-m", "stenograph", "agent", "--plain"]
+    process = subprocess.Popen(
+        command, stdin=other, stdout=other, stderr=other, env={**names, **endpoint}, cwd=tmp_path / "work", start_new_session=True
+    )
+    try:
+        os.close(other)
+        shown = b""
+        while b"you:" not in shown:
+            shown += os.read(terminal, 65536)
+        os.write(terminal, words)
+        os.close(terminal)
+        process.wait(20)
+    finally:
+        process.kill()
+        process.wait()
