@@ -50,7 +50,7 @@ Every command exits with one of these codes, except `steno agent`, which has [it
 | code | meaning |
 | --- | --- |
 | 0 | Done, even if there was nothing to do. |
-| 1 | Nothing matched, `--strict` found something, or the cost is above `--fail-above`. |
+| 1 | Nothing matched, there was no edit to undo, `--strict` found something, or the cost is above `--fail-above`. |
 | 2 | Wrong usage, or a failure. The error is on stderr. |
 | 3 | Refused for safety, nothing written: a file is in use or has changed, or an edit could not be proved. |
 | 130 | Interrupted with Ctrl-C. `tail`, `web` and `export --follow`, which run until then, exit with 0. |

@@ -1,4 +1,4 @@
-"""Our own SQLite files: created with their tables, for this user only, and refused by releases of steno that do not know them.
+"""Stenograph's own SQLite files: created with their tables, for this user only, and refused by versions that do not know them.
 
 In: a path, a version and the tables. Out: a connection. What a damaged or unusable file means is for its owner to say.
 """

@@ -20,7 +20,10 @@ def test_every_command_is_documented_with_an_example_and_speaks_json(name: str) 
     assert command.get_short_help_str(200) == COMMANDS[name][1]
     help_text = command.get_help(click.Context(command, info_name=name))
     assert COMMANDS[name][1] in " ".join(help_text.split())
-    assert f"Example:\n    steno {name}" in help_text
+    heading = re.search(rf"(Examples?):\n    steno {name}", help_text)
+    assert heading
+    examples = re.findall(r"(?m)^    .*\bsteno .*$", help_text[heading.start() :].partition("\n\n")[0])
+    assert (heading[1] == "Examples") == (len(examples) > 1)
     assert "--json" in help_text
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
-import re
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -45,8 +44,6 @@ __all__ = [
     "session_to_follow",
 ]
 
-_TURNS = re.compile(r"[\d,-]+")
-
 
 class HintingCommand(click.Command):
     """A command with words about options that it is likely to be given but has not: `hints` is option -> what to do."""
@@ -56,7 +53,6 @@ class HintingCommand(click.Command):
         self.hints = hints
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        given = list(args)
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
@@ -64,14 +60,6 @@ class HintingCommand(click.Command):
                 raise
             hint = self.hints[error.option_name]
             raise click.UsageError(f"no such option {in_quotes(error.option_name)}; {hint}", ctx) from None
-        except click.UsageError as error:
-            # A value behind a flag is taken for another SESSION.
-            behind = {flag: value for flag, value in itertools.pairwise(given) if _TURNS.fullmatch(value)}
-            if type(error) is not click.UsageError or "--drop-turns" not in behind:
-                raise
-            raise click.UsageError(
-                f"--drop-turns takes no value; use --drop-turns --turns {behind['--drop-turns']}", ctx
-            ) from None
 
 
 class Numbered(Protocol):

@@ -147,15 +147,16 @@ def _report_matches(ctx: click.Context) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
 def steno(ctx: click.Context, reveal: bool, as_json: bool) -> None:
-    """Read, check, search, edit, trace and continue Claude Code sessions.
+    """Search, read, check, compare, trim, trace and resume Claude Code sessions.
 
     Without a command, shows the newest sessions and what to try next.
 
     SESSION is an id or a unique prefix, a title, a path, or `last`. `last` is the newest session of this directory, or of any
-    directory if this one has none; `last~1` is the one before.
+    directory if this one has none; `last~1` is the one before. Part of a title is enough, except for commands that change or copy
+    the session. Without SESSION, most commands let you choose from a list.
 
     \b
-    Example:
+    Examples:
       steno
       steno --demo ls
     """

@@ -21,7 +21,7 @@ _KEY = "stenograph.cli.options"
 #: What was given last: an error that ends a run has no context to ask.
 _LAST: dict[str, Any] = {}
 DEMO_IS_READ_ONLY = "the demo is read-only"
-_COPY_DEMO = "steno demo --copy DIR, then --home DIR"
+_COPY_DEMO = "steno demo --copy DIR, then this command with --home DIR"
 F = TypeVar("F", bound=Callable[..., Any])
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from stenograph.cli._messages import echo_warning
+from stenograph.cli._sections import SectionedCommand
 from stenograph.cli._settings import GivenPath, shared_options, state_options
 from stenograph.errors import UsageError, in_quotes
 
@@ -40,7 +41,7 @@ def _as_text(value: str) -> str:
     return os.fsencode(value).decode("utf-8", errors="replace")
 
 
-class AgentCommand(click.Command):
+class AgentCommand(SectionedCommand):
     """Takes several values behind one option, as the client does: `--allowedTools Read "Bash(git:*)"`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -100,22 +101,37 @@ def _could_be_value(option: str, argument: str) -> bool:
     return is_rule_of_a_known_tool(argument)
 
 
-@click.command(cls=AgentCommand, short_help="Run an agent in this directory.")
+@click.command(
+    cls=AgentCommand,
+    sections={
+        "go_on": "Session",
+        "model": "Model",
+        "permission_mode": "Tools and permissions",
+        "is_print": "Print mode",
+        "home": "Options",
+    },
+    short_help="Run an agent in this directory.",
+)
 @click.argument("prompt", required=False, type=_as_text)
-@click.option("-p", "--print", "is_print", is_flag=True, help="Print the answer and exit, instead of opening the console.")
-@click.option("--output-format", type=click.Choice(_FORMATS), help="Output format. [default: text]")
-@click.option("--json", "as_json", is_flag=True, help="Same as --output-format json.")
-@click.option("--input-format", type=click.Choice(("text", "stream-json")), default="text", help="Input format. [default: text]")
-@click.option("--include-partial-messages", is_flag=True, help="With stream-json: include partial messages as they arrive.")
-@click.option("--replay-user-messages", is_flag=True, help="With stream-json: echo each user message once it is accepted.")
-@click.option("--verbose", is_flag=True, help="Print every message. Required with stream-json.")
+@click.option("-c", "--continue", "go_on", is_flag=True, help="Continue the newest session in this directory.")
 @click.option(
-    "--permission-prompt-tool",
-    "prompt_tool",
-    default="",
-    type=_as_text,
-    metavar="TOOL",
-    help="Ask this MCP tool for permission; stdio asks the SDK (requires stream-json).",
+    "-r",
+    "--resume",
+    is_flag=False,
+    flag_value="",
+    metavar="[SESSION]",
+    help="Resume this session. Without a name, choose one in the console.",
+)
+@click.option("--fork-session", "fork", is_flag=True, help="Continue in a copy and leave the original unchanged.")
+@click.option("--rewind", metavar="PROMPT", help="Rewind to before a prompt: its number, -1 for the last, or its UUID.")
+@click.option("--keep-files", is_flag=True, help="With --rewind: do not restore files.")
+@click.option("--name", default="", type=_as_text, metavar="TITLE", help="Title of the session.")
+@click.option("--session-id", metavar="UUID", help="Id of the new session.")
+@click.option(
+    "--compat",
+    type=click.Choice(("2.1", "2.0")),
+    default="2.1",
+    help="Session format to write, by Claude Code release. [default: 2.1]",
 )
 @click.option(
     "--model",
@@ -132,17 +148,10 @@ def _could_be_value(option: str, argument: str) -> bool:
     help="Models to try, in order, if the model is overloaded or not found: opus,haiku.",
 )
 @click.option(
-    "--tools",
-    multiple=True,
-    type=_as_text,
-    metavar="NAMES",
-    help='Offer only these built-in tools: "Read,Grep"; "" for none. [default: all]',
+    "--effort",
+    type=click.Choice(["low", "medium", "high", "xhigh", "max"]),
+    help="How hard to think, for models without a thinking budget.",
 )
-@click.option("--json-schema", type=_as_text, metavar="JSON", help="With -p: answer as JSON that matches this JSON Schema.")
-@click.option("--max-budget-usd", type=float, metavar="USD", help="With -p: stop when the calls have cost this much.")
-@click.option("--max-turns", type=click.IntRange(min=1), metavar="N", help="Stop after N model calls per prompt.")
-@click.option("--max-tokens", type=click.IntRange(min=1), metavar="N", help="Maximum tokens per response.")
-@click.option("--window", type=click.IntRange(min=1), metavar="N", help="Context window in tokens. [default: the model's own]")
 @click.option(
     "--thinking",
     "--max-thinking-tokens",
@@ -150,12 +159,20 @@ def _could_be_value(option: str, argument: str) -> bool:
     metavar="N|adaptive|disabled",
     help="Thinking budget in tokens, for models that take one; `adaptive` for the model's default, `disabled` for no thinking.",
 )
+@click.option("--max-turns", type=click.IntRange(min=1), metavar="N", help="Stop after N model calls per prompt.")
+@click.option("--max-tokens", type=click.IntRange(min=1), metavar="N", help="Maximum tokens per response.")
+@click.option("--window", type=click.IntRange(min=1), metavar="N", help="Context window in tokens. [default: the model's own]")
+@click.option("--no-auto-compact", is_flag=True, help="Disable automatic compaction.")
+@click.option("--system-prompt", type=_as_text, metavar="TEXT", help="Replace the system prompt.")
+@click.option("--append-system-prompt", default="", type=_as_text, metavar="TEXT", help="Append to the system prompt.")
 @click.option(
-    "--effort",
-    type=click.Choice(["low", "medium", "high", "xhigh", "max"]),
-    help="How hard to think, for models without a thinking budget.",
+    "--beta", "--betas", "betas", multiple=True, metavar="NAME", help="Request a beta feature from the endpoint. Repeatable."
 )
-@click.option("--permission-mode", type=click.Choice(_MODES), help="What may run without a permission rule. [default: default]")
+@click.option(
+    "--permission-mode",
+    type=click.Choice(_MODES),
+    help="What may run without a permission rule (docs/agent.md). [default: default]",
+)
 @click.option("--dangerously-skip-permissions", "is_bypass", is_flag=True, help="Same as --permission-mode bypassPermissions.")
 @click.option(
     *_RULES[:2], "allowed", multiple=True, metavar="RULES", help='Allow these tools: "Edit,Bash(git log:*)". Repeatable.'
@@ -163,6 +180,25 @@ def _could_be_value(option: str, argument: str) -> bool:
 @click.option(
     *_RULES[2:], "disallowed", multiple=True, metavar="RULES", help="Deny these tools. Overrides every other rule. Repeatable."
 )
+@click.option(
+    "--tools",
+    multiple=True,
+    type=_as_text,
+    metavar="NAMES",
+    help='Offer only these built-in tools: "Read,Grep"; "" for none. [default: all]',
+)
+@click.option(
+    "--add-dir",
+    "additional",
+    multiple=True,
+    type=GivenPath(path_type=Path, exists=True, file_okay=False, resolve_path=True),
+    metavar="DIR",
+    help="Allow access to another directory. Repeatable.",
+)
+@click.option("--mcp-config", multiple=True, metavar="FILE", help="Use the MCP servers in a file or in JSON. Repeatable.")
+@click.option("--strict-mcp-config", is_flag=True, help="Use only the MCP servers from --mcp-config.")
+@click.option("--sandbox", is_flag=True, help="Run commands in bubblewrap: no network, no changes outside the project.")
+@click.option("--trust-project", is_flag=True, help="Trust the hooks, servers and rules in this project's own settings.")
 @click.option("--settings", "settings_flag", default="", metavar="FILE", help="Additional settings: a file or JSON.")
 @click.option(
     "--setting-sources",
@@ -172,44 +208,23 @@ def _could_be_value(option: str, argument: str) -> bool:
     help='Use settings, MCP servers, CLAUDE.md files and skills only from these sources: "user,project,local"; "" for none. '
     "[default: all]",
 )
-@click.option("--trust-project", is_flag=True, help="Trust the hooks, servers and rules in this project's own settings.")
-@click.option("--sandbox", is_flag=True, help="Run commands in bubblewrap: no network, no changes outside the project.")
-@click.option("--system-prompt", type=_as_text, metavar="TEXT", help="Replace the system prompt.")
-@click.option("--append-system-prompt", default="", type=_as_text, metavar="TEXT", help="Append to the system prompt.")
+@click.option("-p", "--print", "is_print", is_flag=True, help="Print the answer and exit, instead of opening the console.")
+@click.option("--output-format", type=click.Choice(_FORMATS), help="Output format. [default: text]")
+@click.option("--json", "as_json", is_flag=True, help="Same as --output-format json.")
+@click.option("--input-format", type=click.Choice(("text", "stream-json")), default="text", help="Input format. [default: text]")
+@click.option("--include-partial-messages", is_flag=True, help="With stream-json: include partial messages as they arrive.")
+@click.option("--replay-user-messages", is_flag=True, help="With stream-json: echo each user message once it is accepted.")
+@click.option("--verbose", is_flag=True, help="Print every message. Required with stream-json.")
 @click.option(
-    "--add-dir",
-    "additional",
-    multiple=True,
-    type=GivenPath(path_type=Path, exists=True, file_okay=False, resolve_path=True),
-    metavar="DIR",
-    help="Allow access to another directory. Repeatable.",
+    "--permission-prompt-tool",
+    "prompt_tool",
+    default="",
+    type=_as_text,
+    metavar="TOOL",
+    help="Ask this MCP tool for permission; stdio asks the SDK (requires stream-json).",
 )
-@click.option("-c", "--continue", "go_on", is_flag=True, help="Continue the newest session in this directory.")
-@click.option(
-    "-r",
-    "--resume",
-    is_flag=False,
-    flag_value="",
-    metavar="[SESSION]",
-    help="Resume this session. Without a name, choose one in the console.",
-)
-@click.option("--fork-session", "fork", is_flag=True, help="Continue in a copy and leave the original unchanged.")
-@click.option("--rewind", metavar="PROMPT", help="Rewind to before a prompt: its number, -1 for the last, or its UUID.")
-@click.option("--keep-files", is_flag=True, help="With --rewind: do not restore files.")
-@click.option("--session-id", metavar="UUID", help="Id of the new session.")
-@click.option("--name", default="", type=_as_text, metavar="TITLE", help="Title of the session.")
-@click.option(
-    "--compat",
-    type=click.Choice(("2.1", "2.0")),
-    default="2.1",
-    help="Session format to write, by Claude Code release. [default: 2.1]",
-)
-@click.option("--mcp-config", multiple=True, metavar="FILE", help="Use the MCP servers in a file or in JSON. Repeatable.")
-@click.option("--strict-mcp-config", is_flag=True, help="Use only the MCP servers from --mcp-config.")
-@click.option(
-    "--beta", "--betas", "betas", multiple=True, metavar="NAME", help="Request a beta feature from the endpoint. Repeatable."
-)
-@click.option("--no-auto-compact", is_flag=True, help="Disable automatic compaction.")
+@click.option("--json-schema", type=_as_text, metavar="JSON", help="With -p: answer as JSON that matches this JSON Schema.")
+@click.option("--max-budget-usd", type=float, metavar="USD", help="With -p: stop when the calls have cost this much.")
 @shared_options
 @click.pass_context
 def agent(ctx: click.Context, /, **given: Any) -> None:
@@ -230,7 +245,7 @@ def agent(ctx: click.Context, /, **given: Any) -> None:
     Exits with 1 if the turn failed or reached a limit, and with 130 if interrupted. --json prints Claude Code's result object.
 
     \b
-    Example:
+    Examples:
       steno agent
       steno agent -p "what does this project do?"
       git diff | steno agent -p "write a commit message" --model sonnet

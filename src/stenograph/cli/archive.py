@@ -47,7 +47,7 @@ def archive(ctx: click.Context, expiring: str | None, reveal: bool, as_json: boo
     keep them even if you do not use steno, run `steno archive install`.
 
     \b
-    Example:
+    Examples:
       steno archive
       steno archive --expiring 3d
       steno archive keep
@@ -122,7 +122,7 @@ def _installed(settings: Settings) -> list[Path]:
     return [*places, *(path for path in timer.units if path.suffix == ".timer" and path.is_file())]
 
 
-@archive.command(short_help="Keep sessions now.")
+@archive.command(short_help="Keep sessions now")
 @click.argument("sessions", nargs=-1, metavar="[SESSION]...", type=SessionReference())
 @click.option("--quiet", is_flag=True, help="Print nothing. For hooks and timers.")
 @json_option
@@ -135,7 +135,7 @@ def keep(ctx: click.Context, sessions: tuple[str, ...], quiet: bool, as_json: bo
     only from the first new line. The sessions themselves do not change.
 
     \b
-    Example:
+    Examples:
       steno archive keep
       steno archive keep 3f2a
     """
@@ -159,7 +159,7 @@ def _timer(text: str) -> Callable[[click.decorators.FC], click.decorators.FC]:
     return click.option("--timer", "is_timer", is_flag=True, help=text)
 
 
-@archive.command(short_help="Keep sessions automatically, in the background.")
+@archive.command(short_help="Keep sessions automatically, in the background")
 @_timer("Use a daily systemd user timer instead of hooks.")
 @consent_options
 @json_option
@@ -173,14 +173,14 @@ def install(ctx: click.Context, is_timer: bool, applying: bool, dry_run: bool, a
     systemd timer runs the command once a day instead. Shows the change and asks.
 
     \b
-    Example:
+    Examples:
       steno archive install
       steno archive install --timer --apply
     """
     _change(ctx, "install", is_timer=is_timer, applying=applying, dry_run=dry_run, as_json=as_json)
 
 
-@archive.command(short_help="Stop keeping sessions automatically.")
+@archive.command(short_help="Stop keeping sessions automatically")
 @_timer("Remove the systemd timer instead of the hooks.")
 @consent_options
 @json_option

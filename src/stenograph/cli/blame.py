@@ -32,7 +32,7 @@ def blame(ctx: click.Context, file: str, pager: bool, reveal: bool, as_json: boo
     that ends with it, in any project.
 
     \b
-    Example:
+    Examples:
       steno blame src/checkout.ts
       steno blame src/checkout.ts:17
     """

@@ -63,7 +63,7 @@ def check(
     session. In a terminal, titles are shown too.
 
     \b
-    Example:
+    Examples:
       steno check last
       steno check ~/.claude --since 7d --strict
     """

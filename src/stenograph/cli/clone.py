@@ -43,7 +43,7 @@ def clone(
     the copy.
 
     \b
-    Example:
+    Examples:
       steno clone last
       steno clone 3f2a --turn 4 --title "Another way"
       steno clone 3f2a --turn 4 --resume

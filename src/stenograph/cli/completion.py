@@ -22,7 +22,7 @@ def completion(ctx: click.Context, shell: str, as_json: bool) -> None:
     completes to the session's id. Respects --home and --demo.
 
     \b
-    Example:
+    Examples:
       steno completion bash >> ~/.bashrc
       steno completion zsh >> ~/.zshrc
       steno completion fish > ~/.config/fish/completions/steno.fish

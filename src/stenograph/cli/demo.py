@@ -26,7 +26,7 @@ def demo(ctx: click.Context, to: Path, as_json: bool) -> None:
     config directory, which you can use with --home.
 
     \b
-    Example:
+    Examples:
       steno demo --copy /tmp/demo
       steno --home /tmp/demo edit 4583 --compress --keep-last 1
     """

@@ -53,6 +53,7 @@ def diff(
 
     \b
     Example:
+      steno diff 4583 0410
       steno diff last#1 last#2
     """
     from functools import partial

@@ -46,10 +46,11 @@ from stenograph.views import (
 def doctor(ctx: click.Context, strict: bool, report: bool, as_json: bool) -> None:
     """Show the setup and what is wrong with it.
 
-    Does not run Claude Code, and writes nothing. --report contains releases, counts and codes, but no paths, names or text.
+    Does not run Claude Code, and writes nothing. The report of --report contains releases, counts and codes, but no paths,
+    names or text.
 
     \b
-    Example:
+    Examples:
       steno doctor --strict
       steno doctor --report > report.md
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections.abc import Sequence
@@ -12,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stenograph.cli import REFUSED
-from stenograph.cli._arguments import HintingCommand, named_session, session_argument
+from stenograph.cli._arguments import named_session, session_argument
 from stenograph.cli._consent import consent, consent_options
 from stenograph.cli._messages import echo_error, echo_warning, sentence
 from stenograph.cli._output import echo_page, json_option, make_mask, render_options, reveal_option, tell_masked
+from stenograph.cli._sections import SectionedCommand
 from stenograph.cli._settings import again, demo_refusal, refuse_demo, shared_options, state_options
 from stenograph.errors import UsageError, in_quotes
 
@@ -24,13 +26,35 @@ if TYPE_CHECKING:
 
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9})?)?")
 _ENDLESS = 10**9
+_TURNS = re.compile(r"[\d,-]+")
 _TURN_CHOICES = {"turns": "--turns", "keep_last": "--keep-last", "before": "--before", "older_than": "--older-than"}
 _CALL_CHOICES = {"tools": "--tool", "errors": "--errors", "agents": "--agent", "calls": "--call"}
 
 
+class EditCommand(SectionedCommand):
+    """Knows what is meant by `--drop-turns 3`: click takes a value behind a flag for another SESSION."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            behind = {flag: value for flag, value in itertools.pairwise(given) if _TURNS.fullmatch(value)}
+            if type(error) is not click.UsageError or "--drop-turns" not in behind:
+                raise
+            raise click.UsageError(
+                f"--drop-turns takes no value; use --drop-turns --turns {behind['--drop-turns']}", ctx
+            ) from None
+
+
 @click.command(
-    cls=HintingCommand,
-    hints={},
+    cls=EditCommand,
+    sections={
+        "drop_turns": "Edits",
+        "turns": "Select turns",
+        "tools": "Select tool calls",
+        "prune": "Options",
+    },
     short_help="Trim or compress a session.",
 )
 @session_argument
@@ -48,7 +72,7 @@ _CALL_CHOICES = {"tools": "--tool", "errors": "--errors", "agents": "--agent", "
 @click.option("--drop-branches", is_flag=True, help="Delete abandoned branches from the file.")
 @click.option("--drop-bookkeeping", is_flag=True, help="Delete progress lines, request logs and repeated notes.")
 @click.option("--drop-agents", is_flag=True, help="Delete subagent files. The calls that started them stay.")
-@click.option("--portable", is_flag=True, help="Rewrite as one chain, so that old releases lose nothing.")
+@click.option("--portable", is_flag=True, help="Link each line to the one before it, so that old releases lose nothing.")
 @click.option("--turns", metavar="RANGES", help="Select turns by number: 3, 2-5, 7- or a list such as 2-5,7.")
 @click.option("--keep-last", type=click.IntRange(min=0), metavar="N", help="Select all turns but the last N.")
 @click.option("--before", metavar="TIME", help="Select turns that started before a time (2026-01-31).")
@@ -84,18 +108,17 @@ def edit(
 ) -> None:
     """Trim or compress a session.
 
-    Shows a plan with savings and proof, then asks; without a terminal, only shows it. A plan is refused unless Claude Code
-    2.0.76, 2.1.45 and 2.1.325 would all send exactly what it shows. The original is archived, and `steno undo` restores it byte
-    for byte.
+    In a terminal, shows a plan with savings and proof, then asks. Otherwise, only shows the plan. A plan is refused unless
+    Claude Code 2.0.76, 2.1.45 and 2.1.325 would all send exactly what it shows. The original is archived, and `steno undo`
+    restores it byte for byte.
 
     Dropped turns stay in the file as a branch that no client resumes, so that token counters still see them. --prune deletes
     them.
 
-    Edits run in a fixed order (docs/surgery.md), and all selectors must match. --tool, --errors, --agent, --call and
-    --larger-than select tool calls.
+    Edits run in a fixed order (docs/surgery.md), and all selectors must match.
 
     \b
-    Example:
+    Examples:
       steno edit last --truncate-results 2000 --keep-last 3
       steno edit last --compress --keep-last 5 --apply
     """

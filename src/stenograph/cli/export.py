@@ -56,19 +56,19 @@ def export(
 ) -> None:
     """Export a session as HTML, Markdown, JSON, JSON Lines or a zip.
 
-    html is a single file with styles and no scripts, md is Markdown, json is what `steno show --json` prints, and messages
-    is what Claude Code would send on resume. Without --output, these are printed.
+    `html` is a single file with styles and no scripts, `md` is Markdown, `json` is what `steno show --json` prints, and
+    `messages` is what Claude Code would send on resume. Without --output, these are printed.
 
-    zip contains the session's own files, with subagents and spilled results (outputs too long for
+    `zip` contains the session's own files, with subagents and spilled results (outputs too long for
     the session's file), to copy to another machine.
 
-    steps writes JSON Lines, for other programs: steps.jsonl has one object per line of the conversation, and metadata.json
-    describes the session. Run it again to append what is new, or use --follow.
+    `steps` writes JSON Lines, for other programs: steps.jsonl has one object per line of the conversation, and metadata.json
+    describes the session. Run the command again to append what is new, or use --follow.
 
     Secrets are masked in every format.
 
     \b
-    Example:
+    Examples:
       steno export last --output session.html
       steno export last --format steps --output steps --follow
     """

@@ -15,7 +15,7 @@ from stenograph.cli._settings import shared_options, state_options
 
 @click.command(short_help="List the sessions that read or changed a file.")
 @click.argument("file", metavar="FILE")
-@click.option("--changed", "only_changed", is_flag=True, help="Hide calls that only read it.")
+@click.option("--changed", "only_changed", is_flag=True, help="Hide calls that only read the file.")
 @reveal_option
 @json_option
 @shared_options

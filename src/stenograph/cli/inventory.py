@@ -28,7 +28,7 @@ def inventory(ctx: click.Context, paths: tuple[str, ...], as_json: bool) -> None
     "Human turns" here are user records with string content, not the turns of `steno turns`.
 
     \b
-    Example:
+    Examples:
       steno inventory last
       steno inventory ~/.claude/projects --json
     """

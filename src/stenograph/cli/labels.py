@@ -23,12 +23,12 @@ from stenograph.errors import UsageError
 def rename(ctx: click.Context, session: str, title: str | None, clear: bool, as_json: bool) -> None:
     """Set or clear a session's title.
 
-    Appends one line to the session file, as the SDK does. Claude Code prefers this title to any other. A running
+    Appends one line to the session file, as the Claude Agent SDK does. Claude Code prefers this title to any other. A running
     session can be renamed too, unless its last line is still being written. --clear deletes all lines that set a title this
     way, and the session goes back to its earlier title; `steno undo` restores the lines.
 
     \b
-    Example:
+    Examples:
       steno rename last "Parser rewrite"
       steno rename last --clear
     """
@@ -61,11 +61,11 @@ def rename(ctx: click.Context, session: str, title: str | None, clear: bool, as_
 def tag(ctx: click.Context, session: str, tag: str | None, clear: bool, as_json: bool) -> None:
     """Set or clear a session's tag.
 
-    Appends one line to the session file, as the SDK does. A session has one tag; a new one replaces it. A
+    Appends one line to the session file, as the Claude Agent SDK does. A session has one tag; a new one replaces it. A
     running session can be tagged too, unless its last line is still being written.
 
     \b
-    Example:
+    Examples:
       steno tag last keep
       steno tag last --clear
     """

@@ -102,7 +102,7 @@ def ls(
     back.
 
     \b
-    Example:
+    Examples:
       steno ls --project . --since 7d
       steno ls --status interrupted --sort size
     """

@@ -31,7 +31,7 @@ _HINTS = {"--release": "use --as-of RELEASE"}
 def messages(ctx: click.Context, session: str, release: str, explaining: bool, losing: bool, reveal: bool, as_json: bool) -> None:
     """Show what Claude Code would send on resume.
 
-    Prints the messages that the --as-of release would rebuild from the file and send with your next prompt, ahead of it.
+    Prints the messages that the --as-of release would rebuild from the file and send before your next prompt.
     Reminders that the file does not record are left out. Secrets are masked.
 
     \b

@@ -30,7 +30,7 @@ def purge(ctx: click.Context, session: str, applying: bool, dry_run: bool, as_js
     Shows what would be deleted, then asks; without a terminal, only shows it.
 
     \b
-    Example:
+    Examples:
       steno purge 3f2a
       steno purge 3f2a --apply
     """

@@ -44,7 +44,7 @@ def restore(
     SESSION is the id, a prefix, the title or the former path of a kept session.
 
     \b
-    Example:
+    Examples:
       steno restore 3f2a
       steno restore 3f2a --apply
       steno restore 3f2a --as-of 7d --to /tmp/copy

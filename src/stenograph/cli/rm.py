@@ -50,7 +50,7 @@ def rm(
     and asks; without a terminal, only shows the plan. A session in use is not removed.
 
     \b
-    Example:
+    Examples:
       steno rm 3f2a --apply
       steno rm --older-than 90d
     """

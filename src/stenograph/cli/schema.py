@@ -33,7 +33,7 @@ def schema(ctx: click.Context, as_json: bool) -> None:
     echo_page(schema_page(load_registry()), render_schema, render_options(ctx), as_json=as_json)
 
 
-@schema.command(short_help="Show the format of one release.")
+@schema.command(short_help="Show the format of one release")
 @click.argument("release", required=False)
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Show only kinds whose name contains this. Repeatable.")
 @json_option
@@ -62,7 +62,7 @@ def show(ctx: click.Context, release: str | None, kinds: tuple[str, ...], as_jso
         ctx.exit(NOTHING_MATCHED)
 
 
-@schema.command(short_help="Show what changed between two releases.")
+@schema.command(short_help="Show what changed between two releases")
 @click.argument("old")
 @click.argument("new")
 @json_option
@@ -86,7 +86,7 @@ def diff(ctx: click.Context, old: str, new: str, as_json: bool) -> None:
     echo_page(page, render_schema_diff, render_options(ctx), as_json=as_json)
 
 
-@schema.command(short_help="Print the schema as JSON Schema or Markdown.")
+@schema.command(short_help="Print the schema as JSON Schema or Markdown")
 @click.argument("release", required=False)
 @click.option(
     "--format",

@@ -30,9 +30,15 @@ from stenograph.index import KINDS_BY_NAME
 @click.option("--since", metavar="TIME", help="Only lines since TIME: a date (2026-01-31) or an age (36h, 7d, 2w).")
 @click.option("--until", metavar="TIME", help="Only lines before TIME.")
 @click.option("--regex", "is_regex", is_flag=True, help="Treat the query as a regular expression. Reads every session.")
-@click.option("--limit", "-n", type=click.IntRange(min=1), default=10, show_default=True, help="Maximum number of sessions.")
-@click.option("--lines", type=click.IntRange(min=1), default=3, show_default=True, help="Maximum number of lines per session.")
-@click.option("--context", "-C", type=click.IntRange(min=0), default=0, help="Show N lines of the text around each match.")
+@click.option(
+    "--limit", "-n", type=click.IntRange(min=1), metavar="N", default=10, show_default=True, help="Maximum number of sessions."
+)
+@click.option(
+    "--lines", type=click.IntRange(min=1), metavar="N", default=3, show_default=True, help="Maximum number of lines per session."
+)
+@click.option(
+    "--context", "-C", type=click.IntRange(min=0), metavar="N", default=0, help="Show N lines of the text around each match."
+)
 @reveal_option
 @json_option
 @shared_options
@@ -69,8 +75,8 @@ def search(
     The first search builds an index in the data directory; later ones read only what changed. Deleting the index loses nothing.
 
     \b
-    Example:
-      steno search drop redis
+    Examples:
+      steno search discount rounding
       steno search '"connection refused"' --tool Bash --since 7d
       steno search --regex 'TODO\\(\\w+\\)' --in outputs
     """

@@ -45,7 +45,12 @@ def _scope_options(command: F) -> F:
 @click.command(short_help="Show activity, errors, waits and what filled the context.")
 @click.argument("session", required=False, metavar="[SESSION]")
 @_scope_options
-@click.option("--list", "wanted", metavar="FIGURE", help="List the turns behind a figure: rebuilt, rewound, failed:Bash, …")
+@click.option(
+    "--list",
+    "wanted",
+    metavar="FIGURE",
+    help="List the turns behind a figure: rebuilt, rewound, failed:Bash, … All figures: docs/usage.md.",
+)
 @pager_option
 @reveal_option
 @json_option
@@ -68,7 +73,7 @@ def stats(
     that cannot be attributed is shown as unknown. A turn that a fork copied counts once. Results are cached in the index.
 
     \b
-    Example:
+    Examples:
       steno stats --since 30d
       steno stats last
       steno stats --list failed:Bash
@@ -124,7 +129,7 @@ def waste(
     the turns behind that finding.
 
     \b
-    Example:
+    Examples:
       steno waste --since 30d
       steno waste 2
     """

@@ -13,7 +13,9 @@ _SECONDS = 0.2
 
 @click.command(short_help="Follow a running session.")
 @session_to_follow
-@click.option("--turns", "-n", type=click.IntRange(min=0), default=1, show_default=True, help="Start with the last N turns.")
+@click.option(
+    "--turns", "-n", type=click.IntRange(min=0), metavar="N", default=1, show_default=True, help="Start with the last N turns."
+)
 @click.option("--once", is_flag=True, help="Print what is there and exit.")
 @click.option("--thinking", is_flag=True, help="Show thinking.")
 @click.option("--results/--no-results", default=True, help="Show tool results. [default: yes]")

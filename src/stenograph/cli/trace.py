@@ -42,7 +42,7 @@ def trace(ctx: click.Context, as_json: bool) -> None:
     docs/tracing.md.
 
     \b
-    Example:
+    Examples:
       steno trace install
       steno trace
     """
@@ -67,7 +67,7 @@ def trace(ctx: click.Context, as_json: bool) -> None:
     echo_page(page, render_trace, render_options(ctx), as_json=as_json)
 
 
-@trace.command(short_help="Add the hooks to Claude Code's settings.")
+@trace.command(short_help="Add the hooks to Claude Code's settings")
 @click.option("--project", is_flag=True, help="Use .claude/settings.json in this directory, which is often shared through git.")
 @click.option("--local", is_flag=True, help="Use .claude/settings.local.json in this directory.")
 @click.option("--all-events", is_flag=True, help="Include events that make older releases ignore the whole settings file.")
@@ -88,7 +88,7 @@ def install(
     after an update.
 
     \b
-    Example:
+    Examples:
       steno trace install
       steno trace install --local --apply
     """
@@ -118,7 +118,7 @@ def install(
     _carry_out(ctx, "install", change, allowed, as_json=as_json, steps=_next_steps(ctx))
 
 
-@trace.command(short_help="Remove the hooks from Claude Code's settings.")
+@trace.command(short_help="Remove the hooks from Claude Code's settings")
 @click.option("--project", is_flag=True, help="Use .claude/settings.json in this directory.")
 @click.option("--local", is_flag=True, help="Use .claude/settings.local.json in this directory.")
 @consent_options
@@ -146,7 +146,7 @@ def uninstall(ctx: click.Context, project: bool, local: bool, applying: bool, dr
 
 
 @trace.command(
-    short_help="Record a hook event.",
+    short_help="Record a hook event",
     context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
 )
 def hook() -> None:
@@ -255,10 +255,12 @@ def _carry_out(
 _to = click.option("--destination", "names", multiple=True, metavar="NAME", help="Send only to this destination. Repeatable.")
 
 
-@trace.command(short_help="Send past sessions.")
+@trace.command(short_help="Send past sessions")
 @click.option("--since", metavar="TIME", help="Only sessions changed since TIME: a date (2026-01-31) or an age (7d).")
 @click.option("--until", metavar="TIME", help="Only sessions last changed before TIME.")
-@click.option("--project", default="", metavar="TEXT", help="Only projects whose directory name (-home-me-my-app) contains this.")
+@click.option(
+    "--project", default="", metavar="TEXT", help="Only projects whose encoded directory name (-home-me-my-app) contains this."
+)
 @click.option("--session", "sessions", multiple=True, metavar="SESSION", help="Only this session. Repeatable.")
 @click.option("--dry-run", is_flag=True, help="Show what would be sent, and send nothing.")
 @_to
@@ -281,7 +283,7 @@ def backfill(
     Unfinished turns are left for the hooks to report.
 
     \b
-    Example:
+    Examples:
       steno trace backfill --since 30d --dry-run
       steno trace backfill --project my-app
     """
@@ -301,7 +303,7 @@ def backfill(
     _send_behind(ctx, lambda _, __: found, names, as_json=as_json, dry_run=dry_run)
 
 
-@trace.command(short_help="Send turns that hooks did not report or receivers did not accept.")
+@trace.command(short_help="Send turns that hooks did not report or receivers did not accept")
 @click.option("--since", metavar="TIME", help="Only sessions changed since TIME: a date (2026-01-31) or an age (7d).")
 @_to
 @json_option
@@ -337,7 +339,7 @@ def sweep(ctx: click.Context, since: str | None, names: tuple[str, ...], as_json
     _send_behind(ctx, followed, names, as_json=as_json)
 
 
-@trace.command(short_help="Show what was sent, what is pending and what failed.")
+@trace.command(short_help="Show what was sent, what is pending and what failed")
 @json_option
 @shared_options
 @click.pass_context
@@ -362,7 +364,7 @@ def status(ctx: click.Context, as_json: bool) -> None:
     echo_page(page, render_trace_status, render_options(ctx), as_json=as_json)
 
 
-@trace.command(short_help="Send a test span to each destination.")
+@trace.command(short_help="Send a test span to each destination")
 @_to
 @json_option
 @shared_options

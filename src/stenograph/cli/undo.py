@@ -40,16 +40,18 @@ def undo(
 ) -> None:
     """Undo an edit, byte for byte.
 
-    Undoes the last edit of SESSION or, without SESSION, the most recent edit of any session. Run it again to undo the edit
-    before that. To redo, undo the undo itself with --entry. Shows what would change, then asks; without a terminal, only shows
-    it. Fails if a file has changed since the edit. If an edit was interrupted, this command rolls it
-    back or completes it without asking, and does nothing else; name another edit with --entry to undo it in the same run.
+    Undoes the last edit of SESSION or, without SESSION, the most recent edit of any session in the Claude config directories.
+    Run it again to undo the edit before that. To redo, undo the undo itself with --entry. Shows what would change, then asks;
+    without a terminal, only shows it. Fails if a file has changed since the edit.
+
+    If an edit was interrupted, steno first rolls it back or completes it, without asking, and then stops. To undo another edit
+    in the same run, name it with --entry.
 
     Edits are the changes made by `steno edit`, `rm`, `clone`, `restore` and `rename --clear`, and those that `steno trace` and
     `steno archive` make to Claude Code's settings.
 
     \b
-    Example:
+    Examples:
       steno undo --list
       steno undo last --apply
     """

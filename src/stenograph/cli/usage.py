@@ -50,7 +50,11 @@ _CONFLICTS = {
 @click.option("--tz", "zone_name", metavar="ZONE", help="Time zone of days and dates, such as Europe/Berlin. [default: system]")
 @click.option("--breakdown", is_flag=True, help="Split each row by model.")
 @click.option(
-    "--prices", "prices_file", type=GivenPath(path_type=Path), metavar="FILE", help="Use the prices in this TOML file first."
+    "--prices",
+    "prices_file",
+    type=GivenPath(path_type=Path),
+    metavar="FILE",
+    help="Prefer the prices in this TOML file to the built-in ones.",
 )
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @click.option("--fail-above", metavar="AMOUNT", type=float, help="Exit with 1 if the total exceeds this many USD.")
@@ -82,7 +86,7 @@ def usage(
     cost is not guessed. See docs/usage.md.
 
     \b
-    Example:
+    Examples:
       steno usage --since 7d
       steno usage --by model --since 2026-11-01 --csv
       steno usage --since 24h --fail-above 20

@@ -35,7 +35,7 @@ def web(ctx: click.Context, port: int, opens: bool, allow_edits: bool, as_json: 
     token once the server is ready, and does not open a browser.
 
     \b
-    Example:
+    Examples:
       steno web
       steno web --demo --no-open
     """

@@ -1,4 +1,4 @@
-"""One configuration file and the environment, typed; and where our own directories are.
+"""One configuration file and the environment, typed; and where Stenograph's own directories are.
 
 Errors name the file and key, or the variable, and what is expected there; never a value, which may be a secret. `traces.hook` has
 its own copy of directory and switch, because it works without this package; a test compares the two.

@@ -360,7 +360,7 @@ def _next_commands(page: OverviewPage, options: RenderOptions) -> Iterator[str]:
         tries += [(command("show", *(["last"] if is_piped else [])), "read the newest one" if is_piped else "choose one to read")]
     tries += [
         (f"{command('search')} WORDS", "find what was said or done"),
-        (command("usage"), "what it cost, by day and model"),
+        (command("usage"), "what it cost, day by day"),
         (command("doctor"), "show the setup and what is wrong"),
     ]
     columns = max(width(each) for each, _ in tries)
