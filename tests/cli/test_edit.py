@@ -315,7 +315,10 @@ def test_the_demo_can_be_looked_at_but_not_changed(command: tuple[str, ...]) -> 
     doing = [option for option in options if option != "--dry-run"] + (["--apply"] if name != "clone" else [])
     refused = run(name, "last", "--demo", *doing)
     assert_one_clear_line(refused)
-    assert refused.stderr == "error: the demo is read-only\ntry: python -m stenograph demo --copy DIR, then this command with --home DIR\n"
+    assert (
+        refused.stderr
+        == "error: the demo is read-only\ntry: python -m stenograph demo --copy DIR, then this command with --home DIR\n"
+    )
     assert contents(demo) == before
 
 

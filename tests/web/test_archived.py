@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
+import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +17,8 @@ from tests.web.serving import Served, served
 from stenograph.archive import keep_sessions
 from stenograph.config import Config
 from stenograph.web import Viewer, shelf
+from stenograph.web.errors import RequestError
+from stenograph.web.parameters import SearchQuery, UsageQuery
 from stenograph.web.questions import Library
 
 HERE, GONE, LINK = session_id(1), session_id(2), session_id(3)
@@ -81,3 +85,25 @@ def test_copies_of_archived_sessions_do_not_pile_up(home: Path, tmp_path: Path, 
         assert sum(copy.exists() for copy in copies) <= 2
         assert library.load(GONE).turns
     assert not any(copy.exists() for copy in copies)
+
+
+def test_nothing_of_archived_sessions_is_left_when_the_viewer_ends(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scratch, data = tmp_path / "scratch", tmp_path / "data"
+    scratch.mkdir()
+    data.mkdir()
+    (tmp_path / "home-archive").rename(data / "archive")  # where the index looks for it
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    viewer = Viewer(homes=[home], config=Config(), archive=data / "archive", index=data / "index.sqlite")
+    before = threading.active_count()
+    library = Library(viewer)
+    assert library.search(SearchQuery(q="lighthouse")).hits
+    library.usage(UsageQuery())
+    assert library.load(GONE).turns
+    assert list(scratch.rglob("*.jsonl"))
+    library.close()
+    assert not list(scratch.rglob("*.jsonl"))
+    assert threading.active_count() == before
+    with pytest.raises(RequestError):
+        library.search(SearchQuery(q="lighthouse"))

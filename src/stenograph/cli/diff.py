@@ -52,7 +52,7 @@ def diff(
     fork or clone can be compared with its original.
 
     \b
-    Example:
+    Examples:
       steno diff 4583 0410
       steno diff last#1 last#2
     """

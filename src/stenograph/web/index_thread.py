@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
 from stenograph.catalog import Catalog
 from stenograph.errors import DiskError
 from stenograph.index import IndexedFile, IndexStore, SyncReport, knows_home, open_store, sync
+from stenograph.web.errors import RequestError
 
 T = TypeVar("T")
 # How long a question waits for changed files to be indexed, in seconds; longer where nothing is indexed yet.
@@ -33,12 +36,14 @@ class IndexThread:
         self._is_continuing = False
         #: Differs once something was indexed, by whomever.
         self.state = (0, 0)
+        self._is_closed = False
+        self._closing = threading.Lock()
         self._synced = -_SYNCED_SECONDS
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="steno-index")
 
     def ask(self, question: Callable[[IndexStore, SyncReport], T]) -> T:
         """Blocks until it is answered; not to be called by the server's own thread."""
-        return self._thread.submit(self._ask, question).result()
+        return self._submit(lambda: self._ask(question)).result()
 
     def peek(self, question: Callable[[IndexStore], T]) -> T:
         """The same of the index as it is; what is missing in it is indexed afterwards."""
@@ -48,7 +53,26 @@ class IndexThread:
 
     def look(self, question: Callable[[IndexStore], T]) -> T:
         """The same, and nothing is indexed for it."""
-        return self._thread.submit(lambda: question(self._open())).result()
+        return self._submit(lambda: question(self._open())).result()
+
+    def close(self) -> None:
+        """Delete the copies of archived sessions, and end the thread once it has answered what it was asked."""
+        with self._closing:
+            self._is_closed = True
+            self._thread.submit(self._close)
+        self._thread.shutdown()
+
+    def _submit(self, work: Callable[[], T]) -> Future[T]:
+        """Raises RequestError once it is closed."""
+        with self._closing:
+            if self._is_closed:
+                raise RequestError(503, "stopped", "the viewer has stopped")
+            return self._thread.submit(work)
+
+    def _close(self) -> None:
+        self._catalog.close()
+        if self._store is not None:
+            self._store.close()
 
     def _open(self) -> IndexStore:
         if self._store is None:
@@ -93,7 +117,8 @@ class IndexThread:
         """Index the rest once nobody waits for an answer."""
         if not self._is_continuing:
             self._is_continuing = True
-            self._thread.submit(self._index_more)
+            with contextlib.suppress(RequestError):
+                self._submit(self._index_more)
 
     def _index_more(self) -> None:
         self._is_continuing = False

@@ -134,7 +134,7 @@ class Server(uvicorn.Server):
 
         compile_templates()
         # Who asks meanwhile is told of an error; a list that is read ahead is missed by nobody.
-        with contextlib.suppress(StenographError):
+        with contextlib.suppress(StenographError, RequestError):
             render_home(ask_home(self._library, HomeQuery()), PageContext())
 
     async def startup(self, sockets: Any = None) -> None:

@@ -116,7 +116,8 @@ class Shelf:
             return self._catalogs[-1]
 
     def close(self) -> None:
-        """Delete the copies."""
+        """Delete the copies of archived sessions. Nothing can be asked afterwards."""
+        self._index.close()
         with self._looking:
             for catalog in self._catalogs:
                 catalog.close()

@@ -9,8 +9,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stenograph.errors import DiskError
 from stenograph.sessions import date_or_age
 from stenograph.views import mask_page
+from stenograph.web.errors import RequestError
 from stenograph.web.index_thread import IndexThread
 from stenograph.web.parameters import ScopeQuery, UsageQuery
 from stenograph.web.shelf import Shelf, Viewer
@@ -41,6 +43,10 @@ class UsageQuestions(Shelf):
         # Its own: to count what everything cost takes long, and lists need the other one.
         self._usage = IndexThread(self.homes, viewer.index)
 
+    def close(self) -> None:
+        self._usage.close()  # what it still answers may need the other one
+        super().close()
+
     def costs(self, paths: Sequence[Path]) -> Mapping[Path, Spent]:
         """What some sessions cost, as far as it is known: a list does not wait long for it."""
         with self._lock:
@@ -66,7 +72,10 @@ class UsageQuestions(Shelf):
             rows = usage_table(store, UsageScope(tuple(self.homes)), Tariff(), by=UsageBy.SESSION).rows
             return {row.path: row.spent for row in rows if row.path}
 
-        self._costs = self._usage.look(answer)
+        try:
+            self._costs = self._usage.look(answer)
+        except (DiskError, RequestError):  # stopped meanwhile, or the index cannot be opened: lists show no costs
+            return
         self._counted_until = time.monotonic() + _COUNTED_SECONDS
 
     def usage(self, query: UsageQuery) -> UsagePage:
