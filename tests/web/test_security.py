@@ -9,12 +9,13 @@ import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.homes import assistant, session_id, turns, user, write_session
 from tests.web.serving import Served, served
 
-from stenograph.testing.lines import encode, tool_result, tool_use
+from stenograph.testing.lines import encode, text, tool_result, tool_use
 from stenograph.web.live import LOOK_SECONDS
 from stenograph.web.static_files import static_version
 
@@ -162,16 +163,27 @@ def test_a_link_does_not_lead_out_of_a_home(tmp_path: Path) -> None:
 OUTSIDE = "Xylophones"
 
 
+def charged(message_id: str) -> dict[str, Any]:
+    """A response that costs something."""
+    record = assistant(text("Counted."))
+    usage = {"input_tokens": 3, "output_tokens": 100}
+    record["message"] |= {"id": message_id, "model": "claude-opus-4-5-20251101", "stop_reason": "end_turn", "usage": usage}
+    return record
+
+
 @pytest.fixture(scope="module")
 def linked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A home in which links lead out: of a subagent, a spilled result, another file of the session, and a whole session."""
     home = tmp_path_factory.mktemp("linked")
     outside = write_session(tmp_path_factory.mktemp("outside"), session_id(2), turns(6, f"{OUTSIDE} are private"))
+    with outside.open("ab") as lines:
+        lines.write(encode([charged("msg_2")]) + b"{torn\n")  # for the pages of usage and health
     records = [
         user("Ask a subagent"),
         assistant(tool_use("toolu_1", "Task", prompt="Look", description="Look", subagent_type="general")),
         user([tool_result("toolu_1", "ok")], toolUseResult={"agentId": "a1b2c3", "status": "completed"}),
         *turns(6),
+        charged("msg_1"),
     ]
     path = write_session(home, FIRST, records)
     path.with_name(outside.name).symlink_to(outside)
@@ -221,6 +233,8 @@ def test_a_zip_holds_no_file_that_a_link_leads_to(linked: Served) -> None:
         "/health",
         "/usage?since=all",
         "/api/v1/usage?by=session",
+        "/api/v1/usage?by=project",
+        "/api/v1/check",
         "/stats?since=all",
     ],
 )
@@ -228,6 +242,15 @@ def test_a_session_whose_file_is_outside_is_in_no_list(linked: Served, target: s
     answer = linked.ask(target)
     assert answer.status == 200
     assert OUTSIDE not in answer.text
+
+
+def test_a_session_whose_file_is_outside_is_not_counted(linked: Served) -> None:
+    linked.ask("/api/v1/search?q=private")  # the index knows it
+    usage = linked.ask("/api/v1/usage?by=session").json
+    assert [row["name"] for row in usage["rows"]] == [FIRST]
+    damaged = linked.ask("/api/v1/check").json["damage"]
+    assert not [place for each in damaged for place in each["places"] if session_id(2) in place["path"]]
+    assert linked.ask("/api/v1/search?q=plants&facets=true").json.get("facets") is None
 
 
 def test_live_events_say_nothing_of_a_subagent_whose_file_is_outside(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -84,13 +84,15 @@ def reconcile_sessions(
     *,
     since: float | None = None,
     until: float | None = None,
+    sessions: Collection[str] | None = None,
     explain: int | bool = True,
 ) -> list[Reconciled]:
     """Every session with a total of the client's, the greatest difference first; whole sessions, with a call in a range of time.
 
-    `explain` reads those that differ: all of them, or so many.
+    `sessions`: only those with these ids. `explain` reads those that differ: all of them, or so many.
     """
-    found = _counted_once([_compared(row, store, tariff) for row in _sessions(store, homes, since, until)])
+    rows = [row for row in _sessions(store, homes, since, until) if sessions is None or row[2] in sessions]
+    found = _counted_once([_compared(row, store, tariff) for row in rows])
     found.sort(key=lambda each: (-abs(each.difference), each.session))
     most = len(found) if explain is True else int(explain)
     return [_explained(each, store, tariff) if number < most and not each.is_equal else each for number, each in enumerate(found)]

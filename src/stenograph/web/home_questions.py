@@ -157,6 +157,8 @@ class HomeQuestions(Shelf):
             until=None if query.until is None else date_or_age(query.until, now),
         )
         sought = parse_query(query.q)
+        # The index counts what a link leads to as well.
+        has_facets = query.facets and self._served_files() is None
         return self._index.ask(
             lambda store, report: search_page(
                 query.q,
@@ -164,7 +166,7 @@ class HomeQuestions(Shelf):
                 self._within(search(store, sought, narrowed, limit=query.limit, lines=query.lines, newest=query.newest)),
                 report,
                 self.masker.mask,
-                facets=count_facets(store, sought, narrowed) if query.facets else None,
+                facets=count_facets(store, sought, narrowed) if has_facets else None,
             )
         )
 
@@ -220,7 +222,8 @@ class HomeQuestions(Shelf):
         from stenograph.views import check_page
 
         since = None if query.since is None else date_or_age(query.since, datetime.now(UTC))
-        places = [home for home in self.homes if home.is_dir()]
+        served = self._served_files()
+        places = [home for home in self.homes if home.is_dir()] if served is None else [file.path for file in served]
         return mask_page(check_page(check(places, since=since, jobs=1), self.command), self.masker.mask)
 
     def check_resuming(self, paths: Sequence[Path]) -> tuple[ResumabilityPage, ...]:

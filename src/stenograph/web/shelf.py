@@ -187,6 +187,12 @@ class Shelf:
         contains = self.boundary.checker()
         return lambda info: info.archived or contains(info.path)
 
+    def _served_files(self) -> list[SessionFile] | None:
+        """The files of the sessions that are served, if a home leads to others too. None: all of them are served."""
+        files, contains = find_sessions(self.homes), self.boundary.checker()
+        inside = [file for file in files if contains(file.path)]
+        return inside if len(inside) < len(files) else None
+
     def _recall(self) -> None:
         """Before the first list: what the index read of files need not be read again."""
         from stenograph.index import known_glances

@@ -78,6 +78,13 @@ class UsageQuestions(Shelf):
             return
         self._counted_until = time.monotonic() + _COUNTED_SECONDS
 
+    def _served_ids(self) -> tuple[str, ...] | None:
+        """The ids of the sessions that are served, if the index knows others too."""
+        served = self._served_files()
+        if served is None:
+            return None
+        return tuple(file.session_id for file in served) + tuple(file.session.session_id for file in self._usage.archived())
+
     def usage(self, query: UsageQuery) -> UsagePage:
         """Raises UsageError."""
         from stenograph.analysis import UsageBy, UsageScope, unlisted_sessions, usage_table
@@ -91,7 +98,7 @@ class UsageQuestions(Shelf):
 
         def answer(store: IndexStore) -> UsagePage:
             report = sync_usage(store, self.homes, archived=self._usage.archived(), seconds=_USAGE_PATIENCE)
-            scope = UsageScope(tuple(self.homes), since, until)
+            scope = UsageScope(tuple(self.homes), since, until, self._served_ids())
             table = usage_table(store, scope, tariff, by=UsageBy(query.by))
             is_ranked = query.by == "project"
             listed = () if is_ranked else self.listing().sessions
@@ -119,7 +126,9 @@ class UsageQuestions(Shelf):
         since = None if query.since is None else date_or_age(query.since, now)
         until = None if query.until is None else date_or_age(query.until, now)
         found = self._usage.peek(
-            lambda store: reconcile_sessions(store, tuple(self.homes), Tariff(), since=since, until=until, explain=_EXPLAINED)
+            lambda store: reconcile_sessions(
+                store, tuple(self.homes), Tariff(), since=since, until=until, sessions=self._served_ids(), explain=_EXPLAINED
+            )
         )
         return reconciliation_page(found, mask=self.masker.mask)
 
