@@ -176,6 +176,7 @@ def linked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A home in which links lead out: of a subagent, a spilled result, another file of the session, and a whole session."""
     home = tmp_path_factory.mktemp("linked")
     outside = write_session(tmp_path_factory.mktemp("outside"), session_id(2), turns(6, f"{OUTSIDE} are private"))
+    other = write_session(tmp_path_factory.mktemp("other"), session_id(3), turns(6, f"{OUTSIDE} are private"))
     with outside.open("ab") as lines:
         lines.write(encode([charged("msg_2")]) + b"{torn\n")  # for the pages of usage and health
     records = [
@@ -191,7 +192,7 @@ def linked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     for name in ("subagents/agent-a1b2c3.jsonl", "tool-results/toolu_1.txt", "shadow"):
         link = beside / name
         link.parent.mkdir(parents=True, exist_ok=True)
-        link.symlink_to(outside)
+        link.symlink_to(other)
     with served(home) as running:
         yield running
 
@@ -247,7 +248,8 @@ def test_a_session_whose_file_is_outside_is_in_no_list(linked: Served, target: s
 def test_a_session_whose_file_is_outside_is_not_counted(linked: Served) -> None:
     linked.ask("/api/v1/search?q=private")  # the index knows it
     usage = linked.ask("/api/v1/usage?by=session").json
-    assert [row["name"] for row in usage["rows"]] == [FIRST]
+    assert [(row["name"], row["calls"]) for row in usage["rows"]] == [(FIRST, 1)]
+    assert usage["total"]["calls"] == 1
     damaged = linked.ask("/api/v1/check").json["damage"]
     assert not [place for each in damaged for place in each["places"] if session_id(2) in place["path"]]
     assert linked.ask("/api/v1/search?q=plants&facets=true").json.get("facets") is None
