@@ -52,6 +52,8 @@ def measure() -> Iterator[Figure]:
     wall = {name: min(run.wall for run in costs) for name, costs in runs.items()}
     note = f"[{size / 1e6:.0f} MB: {', '.join(f'{name} {seconds:.2f} s' for name, seconds in wall.items())}, ccusage {VERSION}]"
     yield Figure("usage, cold / ccusage", wall["cold"] / wall["ccusage"], "x", 1, "at most", note)
+    cpu = {name: min(run.cpu for run in costs) for name, costs in runs.items()}
+    yield Figure("usage, cold / ccusage, CPU time", cpu["cold"] / cpu["ccusage"], "x", 1, "at most")
     yield Figure("usage, ccusage / warm", wall["ccusage"] / wall["warm"], "x", 8, "at least")
     yield Figure("usage, after one more line", wall["more"] * 1000, " ms", 120, "at most")
     yield Figure("usage, cold, memory", max(run.memory for run in runs["cold"]), " MB", 250, "at most")

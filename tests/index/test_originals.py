@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -12,7 +13,7 @@ from tests.homes import session_id, user, write_session
 
 from stenograph.analysis import UsageBy, UsageScope, usage_table
 from stenograph.archive import Archive
-from stenograph.index import open_store, sync_usage
+from stenograph.index import call_rows, open_store, sync_usage
 from stenograph.pricing import Tariff
 from stenograph.surgery import apply_clone, plan_clone
 from stenograph.testing import lines
@@ -119,8 +120,36 @@ def test_a_parent_takes_its_calls_back_once_it_writes_what_shows_that_they_are_i
     assert calls_by_session(index, home) == {session_id(2)[:8]: 2}
 
 
+def test_a_parent_takes_its_calls_back_once_it_appends_what_shows_that_they_are_its_own(tmp_path: Path) -> None:
+    """Of the appended lines alone one cannot tell when it was written: it has the time of the line before."""
+    home, index = tmp_path / "home", tmp_path / "index.sqlite"
+    first = [_timed(user("Go"), 1), _timed(_answer("msg_1"), 2)]
+    parent = write_session(home, session_id(2), first)
+    write_session(home, session_id(1), [*first, _timed(_answer("msg_2"), 4), {"type": "mode", "mode": "normal"}])
+    assert calls_by_session(index, home) == {session_id(1)[:8]: 2}
+    with parent.open("a") as file:
+        file.write('{"type":"mode","mode":"normal"}\n')
+    assert calls_by_session(index, home) == {session_id(1)[:8]: 1, session_id(2)[:8]: 1}
+
+
+def test_of_a_session_without_lines_of_its_own_only_what_is_appended_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, index = tmp_path / "home", tmp_path / "index.sqlite"
+    session = write_session(home, session_id(1), [_chained(_timed(user("Go"), 1)), _chained(_timed(_answer("msg_1"), 2))])
+    assert calls_by_session(index, home) == {session_id(1)[:8]: 1}
+    with session.open("a") as file:
+        file.write(json.dumps(_chained(_timed(_answer("msg_2"), 3))) + "\n")
+    monkeypatch.setattr(call_rows, "read_beginning", lambda *_: pytest.fail("it was read from its beginning"))
+    assert calls_by_session(index, home) == {session_id(1)[:8]: 2}
+
+
 def _answer(name: str) -> dict[str, Any]:
     return lines.assistant(None, name, [lines.text("Yes")], model="claude-opus-5-5", usage={"output_tokens": 9})
+
+
+def _chained(line: dict[str, Any]) -> dict[str, Any]:
+    return {"parentUuid": None, **line}
 
 
 def _timed(line: dict[str, Any], second: int) -> dict[str, Any]:

@@ -141,7 +141,7 @@ class _Writing:
         total = scanned.total if scanned.total is not None or not known or not start else known[3]
         digest = scanned.fingerprint or fingerprint(source.place, scanned.end)
         known_beginning = OwnBeginning(known[4], bool(known[5])) if known else OwnBeginning()
-        beginning = _beginning(source, scanned, known_beginning)
+        beginning = _beginning(source, scanned, known_beginning if start else None)
         state = (session, *source.state, scanned.end, digest, total, beginning.began, beginning.is_clone)
         if known:
             file = known[0]
@@ -386,13 +386,13 @@ def _scanned(source: CallSource, buffer: bytearray) -> bytes:
         return b""
 
 
-def _beginning(source: CallSource, scanned: ScannedCalls, known: OwnBeginning) -> OwnBeginning:
-    """Read again only where nothing was found: a session writes a line of its own soon."""
-    if scanned.beginning is not None:
-        return scanned.beginning
-    if source.agent is not None or known.began is not None:
+def _beginning(source: CallSource, scanned: ScannedCalls, known: OwnBeginning | None) -> OwnBeginning:
+    """`known`: of the lines before those that were scanned; None where there are none."""
+    if known is None:
+        return scanned.beginning or OwnBeginning()
+    if known.began is not None or not scanned.has_own_line:
         return known
-    return read_beginning(source.place, source.session)
+    return read_beginning(source.place, source.session)  # its time may be that of a line before
 
 
 def _named_after(source: CallSource) -> str:

@@ -79,8 +79,10 @@ class ScannedCalls(Struct):
     cwd: str | None = None
     #: Of the file up to `end`; None where that is to be read.
     fingerprint: bytes | None = None
-    #: None where the file was not read from its beginning, or is a subagent's.
+    #: Of what was read; None where the file is a subagent's.
     beginning: OwnBeginning | None = None
+    #: Whether that has a line that nobody copied from another session.
+    has_own_line: bool = False
 
 
 def scan_calls(path: Path, start: int, session: str, buffer: bytearray | None = None) -> ScannedCalls:
@@ -91,13 +93,12 @@ def scan_calls(path: Path, start: int, session: str, buffer: bytearray | None = 
     calls: dict[str, ModelCall] = {}
     scanned = ScannedCalls(calls, start)
     seen = _Seen()
-    head = b""
-    reader = BeginningReader(session) if session and not start else None
-    scanned.beginning = reader.found if reader else None
+    head, tail, is_known = b"", bytearray(), False
+    reader = BeginningReader(session) if session else None
     release, says_why_it_stopped = None, _says_why_it_stopped("")
     for offset, size, block in scan_line_blocks(path, bytearray(BLOCK) if buffer is None else buffer, start):
         for line in usage_lines(block, offset, size):
-            if (total := line.client_total) is not None:
+            if line.type == "cost-state" and (total := line.client_total) is not None:
                 scanned.total = round(total * _NANO)
                 continue
             if scanned.cwd is None and line.cwd:
@@ -110,8 +111,12 @@ def scan_calls(path: Path, start: int, session: str, buffer: bytearray | None = 
         end = block.rfind(b"\n", 0, size) + 1
         scanned.end = offset + end
         head = head or bytes(block[: min(_HEAD, size)])
-        is_known = not start and (end >= _TAIL or (end and not offset))
-        scanned.fingerprint = _digest(head[: scanned.end], block[max(0, end - _TAIL) : end]) if is_known else None
+        tail = block[max(0, end - _TAIL) : end]
+        is_known = not start and (end >= _TAIL or (end > 0 and not offset))
+    if is_known:
+        scanned.fingerprint = _digest(head[: scanned.end], tail)
+    if reader:
+        scanned.beginning, scanned.has_own_line = reader.found, reader.has_own_line
     return scanned
 
 
