@@ -78,6 +78,20 @@ def test_every_page_shows_the_same_cost(home: str, tmp_path: Path) -> None:
     assert not [(path.name, figures) for path, figures in found if len(_told(figures)) != 1]
 
 
+def test_a_session_shows_the_tokens_that_usage_counts(tmp_path: Path) -> None:
+    """Beside what is estimated, and what was copied."""
+    home, store = recorded_home(tmp_path), open_store(None)
+    sync_usage(store, [home])
+    rows = usage_table(store, UsageScope((home,)), Tariff(), by=UsageBy.SESSION).rows
+    assert len(rows) >= 8
+    for row in rows:
+        assert row.path is not None
+        if not copied_calls(store, row.path, [home]):
+            found, spent = load_file(row.path).tokens, row.spent
+            assert (found.input, found.cache_read) == (spent.input, spent.cache_read), row.path.name
+            assert found.output == spent.output - spent.estimated_output, row.path.name
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("corpus", [CORPUS] if CORPUS.is_dir() else [NO_CORPUS])
 def test_every_page_shows_the_same_cost_of_public_sessions(corpus: Path, tmp_path: Path) -> None:
@@ -152,6 +166,20 @@ def test_a_fork_shows_its_own_cost_and_what_it_copied(tmp_path: Path) -> None:
         assert _json(home, "stats", name)["cost_micro_usd"] == 37_500
     assert _json(home, "show", fork)["session"]["copied_usd"] == 0.0375
     assert "~$0.04 + $0.04 copied" in run("show", fork, "--home", home).stdout
+
+
+def test_tokens_of_an_interrupted_response_are_not_in_a_session_s_own(tmp_path: Path) -> None:
+    """2.1.325 writes why a response stopped, unless it was interrupted; then it does not charge it."""
+    home, name = tmp_path / "home", session_id(1)
+    answers = [assistant(text("Yes"), version="2.1.325") for _ in range(2)]
+    for number, (answer, why) in enumerate(zip(answers, ("end_turn", None), strict=True)):
+        usage = {"input_tokens": 1_000, "output_tokens": 10}
+        answer["message"] |= {"id": f"msg_{number}", "model": "claude-opus-5-5", "stop_reason": why, "usage": usage}
+    write_session(home, name, [user("Do it"), *answers])
+    assert _rows(home)["tokens"]["input"] == 1_000
+    shown = _json(home, "show", name)["session"]["tokens"]
+    assert (shown["input"], shown["output"]) == (1_000, 10)
+    assert "1.0k tokens in  10 out" in run("show", name, "--home", home).stdout
 
 
 def test_a_session_without_a_price_says_so_in_lists_too(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ forks copy lines with their counts set to zero.
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -14,12 +13,11 @@ from pathlib import Path
 from msgspec import Struct
 
 from stenograph.disk import read_slice, scan_line_blocks
-from stenograph.errors import UsageError
 from stenograph.index.beginnings import BeginningReader, OwnBeginning
 from stenograph.index.call_flags import ABORTED, ADVISOR, COPY, CUT_OFF, FAST, FINISHED, SIDECHAIN, US
 from stenograph.index.digests import blake2b
 from stenograph.records import TokenCounts, UsageCounts, UsageLine, characters_written, moment, usage_lines
-from stenograph.releases import first_with, release_numbers
+from stenograph.releases import writes_stop_reasons
 
 #: Characters that a token of output stands for, where a release wrote no final count. In 450 finished calls of 1.0.17 to 2.0.55
 #: in public sessions it is 2.9.
@@ -30,7 +28,6 @@ _NANO = 1_000_000_000
 BLOCK = 1 << 18
 _HEAD = 256
 _TAIL = 1024
-_SAYS_WHY_IT_STOPPED = release_numbers(first_with("writes_stop_reasons"))
 
 
 class ModelCall(Struct, gc=False):
@@ -95,7 +92,7 @@ def scan_calls(path: Path, start: int, session: str, buffer: bytearray | None = 
     seen = _Seen()
     head, tail, is_known = b"", bytearray(), False
     reader = BeginningReader(session) if session else None
-    release, says_why_it_stopped = None, _says_why_it_stopped("")
+    release, says_why_it_stopped = None, writes_stop_reasons("")
     for offset, size, block in scan_line_blocks(path, bytearray(BLOCK) if buffer is None else buffer, start):
         for line in usage_lines(block, offset, size):
             if line.type == "cost-state" and (total := line.client_total) is not None:
@@ -104,7 +101,7 @@ def scan_calls(path: Path, start: int, session: str, buffer: bytearray | None = 
             if scanned.cwd is None and line.cwd:
                 scanned.cwd = line.cwd
             if line.version != release:  # next to never: a client writes the file
-                release, says_why_it_stopped = line.version, _says_why_it_stopped(line.version or "")
+                release, says_why_it_stopped = line.version, writes_stop_reasons(line.version or "")
             _note(calls, seen, line, says_why_it_stopped, block, offset, path, session)
         if reader and not reader.is_done:
             reader.read(block, size)
@@ -128,7 +125,7 @@ def calls_in(lines: Iterable[bytes], session: str = "") -> dict[str, ModelCall]:
     for line in lines:
         for found in usage_lines(line, offset):
             if found.message is not None:
-                _note(calls, seen, found, _says_why_it_stopped(found.version or ""), line, offset, Path(), session)
+                _note(calls, seen, found, writes_stop_reasons(found.version or ""), line, offset, Path(), session)
         offset += len(line)
     return calls
 
@@ -253,14 +250,6 @@ def merged(first: ModelCall, second: ModelCall) -> ModelCall:
 def call_key(name: str) -> int:
     """The key of a call in the store, from its `message.id`."""
     return int.from_bytes(blake2b(name.encode(errors="surrogatepass"), digest_size=8).digest(), "big", signed=True)
-
-
-@functools.lru_cache(maxsize=4096)
-def _says_why_it_stopped(release: str) -> bool:
-    try:
-        return release_numbers(release) >= _SAYS_WHY_IT_STOPPED
-    except UsageError:
-        return False
 
 
 def _seconds(text: str | None) -> int | None:

@@ -29,12 +29,11 @@ from stenograph.records import (
     may_use_the_web,
     moment,
 )
-from stenograph.releases import first_with, release_numbers
+from stenograph.releases import first_with, release_numbers, writes_stop_reasons
 
 # A client adds doubles.
 _EQUAL = Decimal("1e-9")
 _NO_BILL = 10**12
-_SAYS_WHY_IT_STOPPED = release_numbers(first_with("writes_stop_reasons"))
 _WRITES_TOTALS = release_numbers(first_with("writes_totals"))
 
 
@@ -190,7 +189,7 @@ class _Tally:
             self._cut_off.add(key)
         if isinstance(message.stop_reason, str):
             self._finished.add(key)
-        elif release >= _SAYS_WHY_IT_STOPPED:
+        elif writes_stop_reasons(record.version or ""):
             self._unfinished.add(key)
         self._note_reasons(record, release)
 

@@ -9,13 +9,13 @@ from stenograph._exports import lazy_exports
 if TYPE_CHECKING:
     from stenograph.releases.names import KINDS
     from stenograph.releases.numbers import NEWEST, OLD, PROVED, newest_rules_note, release_numbers, rules_note
-    from stenograph.releases.table import TABLE, ReleaseBehavior, Since, first_with, stages, value_of
+    from stenograph.releases.table import TABLE, ReleaseBehavior, Since, first_with, stages, value_of, writes_stop_reasons
     from stenograph.releases.words import own_kinds, phrases_of
 
 _MODULES = {
     "names": "KINDS",
     "numbers": "NEWEST OLD PROVED newest_rules_note release_numbers rules_note",
-    "table": "TABLE ReleaseBehavior Since first_with stages value_of",
+    "table": "TABLE ReleaseBehavior Since first_with stages value_of writes_stop_reasons",
     "words": "own_kinds phrases_of",
 }
 
@@ -35,6 +35,7 @@ __all__ = [
     "rules_note",
     "stages",
     "value_of",
+    "writes_stop_reasons",
 ]
 
 __getattr__, __dir__ = lazy_exports(__name__, _MODULES, __all__)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import functools
 from typing import Any, NamedTuple
 
+from stenograph.errors import UsageError
 from stenograph.releases.names import MODELS_OF_2_1_159, MODELS_OF_2_1_280, MODELS_OF_2_1_325, TOOLS_OF_2_1_45, TOOLS_OF_2_1_325
 from stenograph.releases.numbers import OLD, release_numbers
 
@@ -468,6 +469,15 @@ def value_of(name: str, release: str) -> Any:
 def first_with(name: str) -> str:
     """The first release that changed a behavior."""
     return TABLE[name].changes[0].release
+
+
+@functools.lru_cache(maxsize=4096)  # every line of a response asks
+def writes_stop_reasons(release: str) -> bool:
+    """Whether a response of which no line says why it stopped was interrupted; what is not a release says nothing."""
+    try:
+        return bool(value_of("writes_stop_reasons", release))
+    except UsageError:
+        return False
 
 
 def stages(*names: str) -> tuple[str, ...]:

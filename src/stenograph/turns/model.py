@@ -326,8 +326,9 @@ class Session(Struct, frozen=True, dict=True):
 
     @property
     def tokens(self) -> Tokens:
-        """Of every branch and subagent: everything that was paid for, counted once."""
-        return sum_tokens(turn.tokens for turn in self.all_turns) + sum_tokens(run.tokens for run in self.agents)
+        """Of every branch and subagent: everything that was paid for, counted once; so without interrupted responses."""
+        turns = (*self.all_turns, *(turn for run in self.agents for turn in run.turns))
+        return sum_tokens(call.tokens for turn in turns for call in turn.calls if not call.is_interrupted)
 
     @property
     def path(self) -> Path | None:
@@ -345,7 +346,7 @@ def tokens_of_all(sessions: Iterable[Session]) -> Tokens:
     for session in sessions:
         for turn in (*session.all_turns, *(turn for run in session.agents for turn in run.turns)):
             for call in turn.calls:
-                if call.message_id not in seen:
+                if call.message_id not in seen and not call.is_interrupted:
                     total += call.tokens
                     if call.message_id and call.part is CallPart.WHOLE:
                         seen.add(call.message_id)

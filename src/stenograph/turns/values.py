@@ -29,11 +29,13 @@ from stenograph.records import (
     ToolUseBlock,
     Usage,
     UserRecord,
+    is_aborted,
     moment,
     once,
     text_of,
     time_of,
 )
+from stenograph.releases import writes_stop_reasons
 from stenograph.turns.context import Context
 
 if TYPE_CHECKING:
@@ -233,6 +235,19 @@ class ApiCall(Struct, frozen=True, dict=True):
             if isinstance(usage, Usage) and (counts := usage.counts()).total >= most.total:
                 most = counts
         return most
+
+    @once
+    def is_interrupted(self) -> bool:
+        """Whether it was interrupted while it streamed: then no client charges it."""
+        name, graph = self.message_id, self.context.graph
+        # A prompt may have split it.
+        nodes = self.context.lines_of_call(name, self.nodes[0]) if name else self.nodes
+        lines = [record for node in nodes if isinstance(record := graph.records[node], AssistantRecord)]
+        if any(map(is_aborted, lines)):
+            return True
+        # 2.1.114 wrote why a subagent's response stopped only on its last line.
+        is_finished = any(line.message and isinstance(line.message.stop_reason, str) for line in lines)
+        return not is_finished and any(writes_stop_reasons(line.version or "") for line in lines)
 
     @property
     def started(self) -> datetime | None:
