@@ -103,5 +103,16 @@ def test_recorded_subagents_have_the_types_that_plain_json_finds(tmp_path: Path)
     types = _by_type(home)
     # Others name their type in their own lines, or are within the session's file.
     assert types["general-purpose"] >= expected["general-purpose"] > 5
-    # Sessions in which nothing was typed left no file, but their warm-ups did.
-    assert types["(unknown)"] + types["(warm-up)"] == expected[""]
+    # All others warmed up, those included of 2.0.42 to 2.0.55, which do not write what a subagent was asked.
+    assert types["(warm-up)"] == expected[""] > 9
+    assert "(unknown)" not in types
+
+
+def test_a_subagent_without_a_prompt_is_unknown_where_a_tool_call_may_have_started_it(tmp_path: Path) -> None:
+    """As in 2.0.50, when a session is interrupted before the result that would name the subagent."""
+    name, own = session_id(1), {"isSidechain": True, "agentId": "a1b2c3", "sessionId": session_id(1), "version": "2.0.50"}
+    session = write_session(tmp_path, name, _chained([user("Look around"), _answer("msg_1", _task("Plan", "Other words"))]))
+    (session.parent / "agent-a1b2c3.jsonl").write_bytes(encode(_chained([_answer("msg_2", **own)], 50)))
+    assert _by_type(tmp_path) == {"main": 1, "(unknown)": 1}
+    write_session(tmp_path, name, _chained([user("Look around"), _answer("msg_1")]))
+    assert _by_type(tmp_path) == {"main": 1, "(warm-up)": 1}

@@ -242,6 +242,26 @@ def test_subagents_are_apart_and_included(home: tuple[Path, Truth], store: Index
     assert sum(rows.values()) == len(charged(truth))
 
 
+def test_what_a_session_repeats_of_its_own_is_not_a_copy(tmp_path: Path) -> None:
+    """As 2.1.29 does: the session's file has a line of progress for each response of a subagent."""
+    said = assistant(text("Found."), isSidechain=True, agentId="a1", timestamp="2026-11-15T10:00:00.000Z")
+    said["message"] |= {
+        "id": "msg_1",
+        "model": "claude-opus-4-5",
+        "stop_reason": "end_turn",
+        "usage": {"input_tokens": 9, "output_tokens": 9},
+    }
+    progress = {"type": "agent_progress", "agentId": "a1", "message": {"type": "assistant", "message": said["message"]}}
+    session = write_session(tmp_path, session_id(1), [user("Go"), {"type": "progress", "data": progress}])
+    (agents := session.with_suffix("") / "subagents").mkdir(parents=True)
+    (agents / "agent-a1.jsonl").write_bytes(lines.encode([said]))
+    store = open_store(None)
+    sync_usage(store, [tmp_path])
+    for until in (None, 4e9):
+        table = usage_table(store, UsageScope((tmp_path,), until=until), Tariff(), zone=UTC)
+        assert (table.total.spent.calls, table.copies) == (1, 0)
+
+
 def test_tools_share_what_their_call_cost(home: tuple[Path, Truth], store: IndexStore) -> None:
     folder, truth = home
     table = table_of(store, folder, UsageBy.TOOL)

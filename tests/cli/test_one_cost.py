@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from tests.cli.running import run
@@ -76,6 +78,23 @@ def test_every_page_shows_the_same_cost(home: str, tmp_path: Path) -> None:
     found = list(_figures(recorded_home(tmp_path) if home == "recorded" else DEMO))
     assert len(found) >= 8
     assert not [(path.name, figures) for path, figures in found if len(_told(figures)) != 1]
+
+
+@pytest.mark.parametrize("zone", [UTC, ZoneInfo("Asia/Kathmandu")], ids=str)
+@pytest.mark.parametrize("home", ["recorded", "demo"])
+def test_days_of_stats_cost_what_days_of_usage_cost(home: str, zone: tzinfo, tmp_path: Path) -> None:
+    """Calls outside turns, such as those of subagents that nothing says who started, are in both."""
+    _check_days(recorded_home(tmp_path) if home == "recorded" else DEMO, zone)
+
+
+def _check_days(home: Path, zone: tzinfo) -> None:
+    store, tariff = open_store(None), Tariff()
+    sync_usage(store, [home])
+    table = usage_table(store, UsageScope((home,)), tariff, by=UsageBy.DAY, zone=zone)
+    stats = stats_of(known_sessions(store, [home], tariff), zone=zone)
+    dated = {row.name: (row.spent.cost, row.spent.estimated) for row in table.rows if row.start}
+    assert dated
+    assert {day.day: (day.cost, day.estimated) for day in stats.days if day.cost} == dated
 
 
 def test_a_session_shows_the_tokens_that_usage_counts(tmp_path: Path) -> None:

@@ -28,6 +28,9 @@ EVERY = " WHERE 1"
 
 _TOKENS = "count(*), sum(c.input), sum(c.output), sum(c.cache_read), sum(c.cache_write_5m), sum(c.cache_write_1h)"
 COUNTS = f"c.counted AND NOT c.flags & {ABORTED}"
+# What a session repeats of its own, such as the responses of a subagent, is not a copy.
+_IS_OWN = "EXISTS (SELECT 1 FROM model_calls o WHERE o.key = c.key AND o.session = c.session AND o.counted)"
+_LEFT_OUT = f"(c.counted AND c.flags & {ABORTED} OR NOT c.counted AND NOT {_IS_OWN})"
 
 
 class CallSums(NamedTuple):
@@ -55,7 +58,7 @@ def sum_calls(
     store: IndexStore, dimension: str, price: str, where: str, values: Sequence[object], *, models: bool = False
 ) -> CallSums:
     db = store.connection
-    left_out = f"SELECT c.counted, {_TOKENS} {FROM}{where} AND (c.flags & {ABORTED} OR NOT c.counted) GROUP BY 1"
+    left_out = f"SELECT c.counted, {_TOKENS} {FROM}{where} AND {_LEFT_OUT} GROUP BY 1"
     return CallSums(
         _groups(db, dimension, price, where, values),
         db.execute(f"SELECT DISTINCT {dimension}, c.session, {'c.model' if models else '0'} {FROM}{where} AND {COUNTS}", values),
@@ -65,7 +68,7 @@ def sum_calls(
 
 def sum_days(store: IndexStore, dimension: str, price: str) -> CallSums:
     """The same for all calls by day."""
-    basis = f"{dimension}; {price}"
+    basis = f"{dimension}; {price}; {_LEFT_OUT}"
     days = kept_days(store, basis)
     if days is None or None in days.values():
         try:
@@ -116,8 +119,8 @@ def _make_days(db: sqlite3.Connection, dimension: str, price: str, only: Sequenc
         of(day).groups.append(tuple(row))
     for day, session in db.execute(f"SELECT DISTINCT {dimension}, c.session {FROM}{where} AND {COUNTS}"):
         of(day).sessions.append(session)
-    left_out = f"{FROM}{where} AND (c.flags & {ABORTED} OR NOT c.counted) GROUP BY 1, 2"
-    for day, *row in db.execute(f"SELECT {dimension}, c.counted, {_TOKENS} {left_out}"):
+    left_out = f"SELECT {dimension}, c.counted, {_TOKENS} {FROM}{where} AND {_LEFT_OUT} GROUP BY 1, 2"
+    for day, *row in db.execute(left_out):
         of(day).left_out.append(tuple(row))
     return {day: msgspec.msgpack.encode(sums) for day, sums in made.items()}
 

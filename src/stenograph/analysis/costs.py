@@ -13,11 +13,15 @@ from functools import cache
 from msgspec import Struct
 from msgspec.structs import astuple
 
+from stenograph.analysis.call_sums import EARLIEST, LATEST
 from stenograph.analysis.usage import Spent
 from stenograph.index import ABORTED, ADVISOR, COPY, FAST, SIDECHAIN, US, ModelCall, call_key, calls_in
 from stenograph.pricing import Tariff
 from stenograph.records import CostStateRecord, Record, encode
 from stenograph.turns import ApiCall, CallPart, Session
+
+#: In seconds.
+QUARTER = 900
 
 
 class SessionSpent(Struct, frozen=True):
@@ -30,6 +34,9 @@ class SessionSpent(Struct, frozen=True):
     copied: Spent
     #: Models without a price, in order of appearance.
     unpriced: tuple[str, ...]
+    #: `total` by the quarters of an hour of its calls, counted from 1970; None: calls without a time. In every time zone a day
+    #: begins with a quarter.
+    quarters: dict[int | None, Spent]
     #: The client's own last total, in USD (2.1.325 writes it).
     client_usd: float | None = None
 
@@ -44,6 +51,7 @@ def session_spent(session: Session, tariff: Tariff | None = None, copies: Collec
     tariff = tariff or newest_prices()
     total, agents, copied = Spent(), Spent(), Spent()
     unpriced: dict[str, None] = {}
+    quarters: dict[int | None, Spent] = {}
     for name, (call, is_agents) in _calls(session).items():
         spent = price_call(call, tariff)
         if spent is None:
@@ -52,11 +60,13 @@ def session_spent(session: Session, tariff: Tariff | None = None, copies: Collec
             copied = add_spent(copied, spent)
             continue
         total = add_spent(total, spent)
+        quarter = call.time // QUARTER if call.time is not None and EARLIEST <= call.time < LATEST else None
+        quarters[quarter] = add_spent(quarters.get(quarter, Spent()), spent)
         if is_agents:
             agents = add_spent(agents, spent)
         if spent.unpriced_calls:
             unpriced.setdefault(call.model)
-    return SessionSpent(total, agents, copied, tuple(unpriced), _client_usd(session))
+    return SessionSpent(total, agents, copied, tuple(unpriced), quarters, _client_usd(session))
 
 
 def call_spent(call: ApiCall, tariff: Tariff | None = None) -> Spent | None:

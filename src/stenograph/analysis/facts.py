@@ -146,6 +146,8 @@ class FactSheet(Struct):
     agent_estimated: int
     unpriced_calls: int
     agent_unpriced_calls: int
+    #: The cost and how much of it is estimated, by quarters of an hour since 1970.
+    quarters: dict[int, tuple[int, int]]
     #: Sums over the calls of the current branch and of subagents.
     context: dict[str, int]
     context_calls: int
@@ -211,6 +213,7 @@ class _Facts:
             agent_estimated=spent.agents.estimated,
             unpriced_calls=spent.total.unpriced_calls,
             agent_unpriced_calls=spent.agents.unpriced_calls,
+            quarters={at: (each.cost, each.estimated) for at, each in spent.quarters.items() if at is not None},
             context=context,
             context_calls=calls,
             largest_context=largest,

@@ -16,7 +16,7 @@ from msgspec import Struct, structs
 from stenograph.analysis.usage import known_times
 from stenograph.errors import DiskError
 from stenograph.index import ABORTED, ADVISOR, FAST, US, IndexStore
-from stenograph.records import TokenCounts
+from stenograph.records import AGENT_TOOLS, TokenCounts
 
 if TYPE_CHECKING:  # only explanations read lines, and what that takes is slow to load
     from stenograph.pricing import GapReason, Tariff
@@ -25,7 +25,6 @@ if TYPE_CHECKING:  # only explanations read lines, and what that takes is slow t
 _NANO_TO_PICO = 1000
 #: Half of the last digit that is shown, a millionth of a dollar: a client adds doubles, and other tools round its total.
 _EQUAL = 500_000
-_STARTING = frozenset({"Agent", "Task"})
 _PICO = 10**12
 
 
@@ -147,7 +146,7 @@ def _compared(row: tuple[int, bytes, str, str | None, bytes, int], store: IndexS
         (session,),
     ):
         tokens = TokenCounts(*counts)
-        starts_agents = starts_agents or not _STARTING.isdisjoint(tools.split(","))
+        starts_agents = starts_agents or not AGENT_TOOLS.isdisjoint(tools.split(","))
         if flags & ABORTED:
             aborted.add(key)
         if is_original:

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from stenograph.analysis.context import PARTS
+from stenograph.analysis.costs import QUARTER
 from stenograph.analysis.facts import CacheRebuild, FactSheet, TurnFacts, session_facts
 from stenograph.errors import StenographError, UnwritableError
 from stenograph.index import FactsPlace, IndexStore, facts_places, keep_facts
@@ -19,7 +20,7 @@ from stenograph.pricing import Tariff
 from stenograph.sessions import load_file
 
 #: Rises with what facts are or mean.
-_FACTS = "facts 10"
+_FACTS = "facts 11"
 _BATCH = 50
 
 Progress = Callable[[int, int], None]
@@ -61,6 +62,8 @@ class ToolStats(Struct):
 
 
 class DayStats(Struct):
+    """Turns that began on a day, and what the calls of that day cost."""
+
     day: str
     turns: int = 0
     cost: int = 0
@@ -168,7 +171,7 @@ def stats_of(sessions: Iterable[KnownSession], *, zone: tzinfo | None = None) ->
     for each, turn in turns:
         link = TurnLink(each.id, turn.number, cost=turn.cost, estimated=turn.estimated, unpriced_calls=turn.unpriced_calls)
         statuses.setdefault(turn.status, []).append(link)
-    days, hours = _activity(turns, zone)
+    days, hours = _activity(facts, zone)
     tools = _tools(sessions)
     waits = [TurnLink(each.id, wait.turn, wait.what, ms=wait.ms) for each in sessions for wait in each.facts.waits]
     compactions = [
@@ -245,19 +248,24 @@ def _links(sessions: Sequence[KnownSession], turns: Callable[[FactSheet], list[i
     return [TurnLink(each.id, turn) for each in sessions for turn in turns(each.facts)]
 
 
-def _activity(turns: Sequence[tuple[KnownSession, object]], zone: tzinfo | None) -> tuple[list[DayStats], list[int]]:
+def _activity(facts: Sequence[FactSheet], zone: tzinfo | None) -> tuple[list[DayStats], list[int]]:
     days: dict[str, DayStats] = {}
     hours = [0] * 24
-    for _, turn in turns:
-        started = getattr(turn, "started", None)
-        if started is None:
-            continue
-        local = datetime.fromtimestamp(started, UTC).astimezone(zone)
-        day = days.setdefault(local.date().isoformat(), DayStats(local.date().isoformat()))
-        day.turns += 1
-        day.cost += getattr(turn, "cost", 0)
-        day.estimated += getattr(turn, "estimated", 0)
-        hours[local.hour] += 1
+
+    def day_of(local: datetime) -> DayStats:
+        name = local.date().isoformat()
+        return days.setdefault(name, DayStats(name))
+
+    for each in facts:
+        for turn in each.turns:
+            if turn.started is not None:
+                local = datetime.fromtimestamp(turn.started, UTC).astimezone(zone)
+                day_of(local).turns += 1
+                hours[local.hour] += 1
+        for quarter, (cost, estimated) in each.quarters.items():
+            day = day_of(datetime.fromtimestamp(quarter * QUARTER, UTC).astimezone(zone))
+            day.cost += cost
+            day.estimated += estimated
     return [days[name] for name in sorted(days)], hours
 
 

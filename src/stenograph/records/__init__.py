@@ -197,7 +197,7 @@ if TYPE_CHECKING:
     )
     from stenograph.records.times import moment, to_client_time
     from stenograph.records.token_counts import TokenCounts
-    from stenograph.records.tool_names import CHANGING_TOOLS
+    from stenograph.records.tool_names import AGENT_TOOLS, CHANGING_TOOLS
     from stenograph.records.tool_results import (
         AgentResult,
         AskUserQuestionResult,
@@ -299,7 +299,7 @@ _MODULES = {
     ),
     "times": "moment to_client_time",
     "token_counts": "TokenCounts",
-    "tool_names": "CHANGING_TOOLS",
+    "tool_names": "AGENT_TOOLS CHANGING_TOOLS",
     "tool_results": (
         "AgentResult AskUserQuestionResult BashOutputResult BashResult CronCreateResult CronDeleteResult CronListResult"
         " EarlyAgentResult EditResult EnterWorktreeResult ExitPlanModeResult ExitWorktreeResult FindingsResult GlobResult"
@@ -314,6 +314,7 @@ _MODULES = {
 
 __all__ = [
     "ABSENT",
+    "AGENT_TOOLS",
     "CAVEATS",
     "CHANGING_TOOLS",
     "IMAGES",

@@ -4,3 +4,5 @@ from __future__ import annotations
 
 #: They change the file that their input names.
 CHANGING_TOOLS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
+#: They start a subagent. `Agent` from 2.1.63 on.
+AGENT_TOOLS = frozenset({"Task", "Agent"})

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from stenograph.analysis import FileChange, changed_files
-from stenograph.records import CHANGING_TOOLS, to_text
+from stenograph.records import AGENT_TOOLS, CHANGING_TOOLS, to_text
 from stenograph.turns import Session, ToolCall, Turn
 
 ANSWER_LENGTH = 1_500
@@ -25,7 +25,6 @@ VALUE_LENGTH = 80
 MOST_VALUES = 4
 _SHELLS = frozenset({"Bash", "PowerShell"})
 #: The tool that starts subagents: `Agent` from 2.1.63 on.
-_AGENTS = frozenset({"Task", "Agent"})
 
 
 def digest(session: Session, turns: Sequence[Turn], summaries: Sequence[str], *, keep_tool_calls: bool) -> str:
@@ -62,7 +61,7 @@ def _call_lines(calls: Sequence[ToolCall], *, keep_tool_calls: bool) -> Iterator
     for call in calls:
         if call.name in _SHELLS:
             yield f"- ran `{_cut(_one_line(_in_json(call.input.get('command', ''))), COMMAND_LENGTH)}`: {_outcome(call)}"
-        elif call.name in _AGENTS:
+        elif call.name in AGENT_TOOLS:
             yield f"- {_agent(call)}"
         elif call.is_error or not call.answered:
             yield f"- {_named(call)}: {_outcome(call)}"

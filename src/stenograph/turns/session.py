@@ -8,6 +8,7 @@ from stenograph.family import AgentMeta, Family
 from stenograph.graph import Graph, choose_leaf
 from stenograph.inputs import is_warm_up
 from stenograph.records import (
+    AGENT_TOOLS,
     AgentProgress,
     AgentResult,
     ProgressRecord,
@@ -19,9 +20,6 @@ from stenograph.records import (
 from stenograph.turns.assemble import assemble_turns, split_conversations, turn_of_leaf
 from stenograph.turns.context import Context, read_context
 from stenograph.turns.model import AgentRun, Branch, Session, Turn
-
-# `Agent` from 2.1.63 on.
-_AGENT_TOOLS = ("Task", "Agent")
 
 
 def build_session(
@@ -92,7 +90,7 @@ def _evidence(context: Context, metas: dict[str, AgentMeta]) -> dict[str, tuple[
         if meta.tool_use_id:
             found[agent_id] = (meta.tool_use_id, "meta")
     for tool_use_id, (_, use_block) in context.uses.items():
-        if use_block.name in _AGENT_TOOLS:
+        if use_block.name in AGENT_TOOLS:
             for node, _ in context.results.get(tool_use_id, ()):
                 if agent_id := _agent_named(context.graph.records[node]):
                     found.setdefault(agent_id, (tool_use_id, "result"))
@@ -125,7 +123,7 @@ def _prompts_of_uses(context: Context) -> dict[str, list[str]]:
     """Prompts given to agent tools -> the ids of those uses."""
     prompts: dict[str, list[str]] = {}
     for tool_use_id, (_, use) in context.uses.items():
-        if use.name in _AGENT_TOOLS:
+        if use.name in AGENT_TOOLS:
             prompt = (use.input or {}).get("prompt")
             if isinstance(prompt, str):
                 prompts.setdefault(prompt.strip(), []).append(tool_use_id)

@@ -60,7 +60,9 @@ class DayStatsPage(Page, frozen=True):
 
     day: str
     turns: int
+    """Those that began on this day."""
     cost_micro_usd: int
+    """Of the calls of this day, those outside turns included."""
     estimated_micro_usd: int
     """Part of the cost."""
 
