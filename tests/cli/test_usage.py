@@ -119,6 +119,19 @@ def test_prices_of_ones_own(tmp_path: Path) -> None:
     assert run("--home", home, "usage", "--prices", tmp_path / "none.toml").returncode == 2
 
 
+def test_prices_of_ones_own_rename_no_row(tmp_path: Path) -> None:
+    """A name in the file may be only a part of the model's."""
+    home, prices = _home(tmp_path), tmp_path / "prices.toml"
+    price = "input = 1\noutput = 1\ncache_read = 1\ncache_write_5m = 1\n"
+    prices.write_text(f"[models.opus-5-5]\n{price}[models.glm-5]\n{price}")
+    rows = _page(home, "--by", "model", "--prices", str(prices))["rows"]
+    assert {row["name"]: row["cost_micro_usd"] for row in rows} == {
+        "claude-opus-5-5": 1_000_000,
+        "claude-sonnet-5-5": 2_000_000,
+        "glm-5": 1_000_000,
+    }
+
+
 def test_sessions_have_titles_and_projects(tmp_path: Path) -> None:
     (row,) = _page(_home(tmp_path), "--by", "session")["rows"]
     assert (row["name"], row["project"], row["path"]) == (

@@ -82,10 +82,8 @@ class Tariff:
         return bool(model) and canonical_model(model, self._own_table) is not None
 
     def _find_row(self, model: str) -> str | None:
-        """The name by which a model is priced; None: it has no price."""
-        if not model:
-            return None
-        return canonical_model(model, self._own_table) or canonical_model(model, self._table)
+        """The name that a model has in the table, whatever its price; None: it is not there."""
+        return canonical_model(model, self._table) if model else None
 
     def price(
         self, tokens: TokenCounts, model: str, *, prompt: int | None = None, is_fast: bool = False, is_us: bool = False
