@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from msgspec import structs
 from tests.analysis.played import Played
 from tests.homes import session_id, user, write_session
 
@@ -16,7 +17,8 @@ from stenograph.errors import UsageError
 from stenograph.index import open_store, sync_usage
 from stenograph.pricing import Tariff
 from stenograph.testing import lines
-from stenograph.views import RenderOptions, render_stats, stats_page
+from stenograph.views import RenderOptions, list_turns, render_stats, render_waste, stats_page
+from stenograph.views.pages.stats import TurnLinkPage, WasteFindingPage, WastePage
 
 NAME = "11111111-2222-4333-8444-555555555555"
 
@@ -93,6 +95,52 @@ def test_a_bar_shows_the_share_of_calls_that_failed(tmp_path: Path) -> None:
     (line,) = [line for line in render_stats(page, RenderOptions(width=80)) if line.split()[:1] == ["Bash"]]
     assert line.split()[2] == "10%"
     assert line.count("━") == 1
+
+
+LINKS = (
+    TurnLinkPage(NAME, 14, "break", 3_600_000, 424_000, 1_460_000, 0, 0),
+    TurnLinkPage(NAME, 9, "other", None, 9_000, 90_000, 0, 0),
+    TurnLinkPage(NAME, 1, "other", 100, 64_000, None, 0, 1),
+)
+
+
+def test_a_list_of_turns_has_columns() -> None:
+    page = structs.replace(stats_page(stats_of([])), rebuilds=LINKS)
+    assert [*list_turns(page, "rebuilt", RenderOptions(width=60))] == [
+        "  11111111 turn 14  break    1 h  424k tokens     $1.46",
+        "  11111111 turn 9   other         9.0k tokens     $0.09",
+        "  11111111 turn 1   other  0.1 s   64k tokens  unpriced",
+    ]
+
+
+def test_a_list_of_turns_cuts_long_names_where_there_is_no_room() -> None:
+    links = tuple(structs.replace(link, what=f"mcp__a-server-with-a-long-name__tool_{link.turn}") for link in LINKS)
+    found = [*list_turns(structs.replace(stats_page(stats_of([])), waits=links), "waits", RenderOptions(width=60))]
+    assert max(map(len, found)) <= 60
+    assert "…" in found[0]
+    assert found[0].count("tool_14") == 1
+
+
+def test_every_line_of_findings_fits_into_sixty_columns() -> None:
+    """But for commands, which are to be copied."""
+    kinds = (
+        "cache-rebuilt-after-a-break", "cache-rebuilt-for-another-model", "result-stayed-in-the-context",
+        "other-results-stayed-in-the-context", "mcp-server-never-called", "files-read-again", "subagents-repeated-work",
+        "turns-thrown-away",
+    )  # fmt: skip
+    findings = tuple(
+        WasteFindingPage(kind, 1_234_560_000, 1_234, "Read: some/where/objective.md", 15_000, 1_234, 43_320, True, LINKS * 500)
+        for kind in kinds
+    )
+    page = WastePage(
+        sessions=9, cost_micro_usd=98_765_430_000,
+        estimated_micro_usd=1, unpriced_calls=23, avoidable_micro_usd=9_876_540_000, findings=findings,
+    )  # fmt: skip
+    lines = [*render_waste(page, RenderOptions(width=60))]
+    assert [line for line in lines if len(line) > 60 and "try: " not in line] == []
+    text = " ".join(" ".join(lines).split())
+    assert "unpriced 23 calls" in text
+    assert text.count("1,500 times") == 5
 
 
 def test_usage_and_stats_say_which_sessions_they_count(tmp_path: Path) -> None:

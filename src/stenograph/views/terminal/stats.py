@@ -17,6 +17,7 @@ from stenograph.views.text import (
     pad,
     plain,
     short_path,
+    table,
     thousands,
     time_taken,
     width,
@@ -28,6 +29,7 @@ _ID = 8
 _TOOLS = 8
 _BAR = 16
 _LEAST_FOR_BARS = 72
+_LEAST_NAME = 8
 PART_NAMES = {
     "system": "System and tools",
     "memory": "Memory files",
@@ -40,11 +42,11 @@ PART_NAMES = {
 
 
 def render_stats(page: StatsPage, options: RenderOptions) -> Iterator[str]:
-    yield options.paint(
-        f"{_INDENT}{count_of(page.sessions, 'session')}, {count_of(page.turns, 'turn')}, {count_of(page.calls, 'call')},"
-        f" {count_of(page.tool_calls, 'tool call')}, {_total(page)}{_unpriced(page)}",
-        BOLD,
+    summary = (
+        f"{count_of(page.sessions, 'session')}, {count_of(page.turns, 'turn')}, {count_of(page.calls, 'call')},"
+        f" {count_of(page.tool_calls, 'tool call')}, {_total(page)}{_unpriced(page)}"
     )
+    yield from (options.paint(_INDENT + line, BOLD) for line in wrap(summary, _room(options)))
     if not page.calls:
         return
     yield ""
@@ -215,19 +217,30 @@ def list_turns(page: StatsPage, name: str, options: RenderOptions) -> Iterator[s
     lists["failed"] = [link for each in page.tools if not tool or each.name == tool for link in each.failed_in]
     if kind not in lists or (tool and kind != "failed"):
         raise UsageError(f"invalid --list {in_quotes(name)}; use {', '.join([*lists, 'failed:TOOL'])}")
-    for link in lists[kind]:
-        facts = [
+    rows = [
+        [
+            _where(link, options),
             plain(short_path(link.what)) if link.what else "",
             time_taken(link.ms),
             f"{thousands(link.tokens)} tokens" if link.tokens else "",
             _cost_of(link),
         ]
-        yield _listed(link, facts, options)
+        for link in lists[kind]
+    ]
+    yield from _listed(rows, frozenset({2, 3, 4}), 1, options)
 
 
-def _listed(link: TurnLinkPage, facts: Sequence[str], options: RenderOptions) -> str:
-    known = "  ".join(fact for fact in facts if fact)
-    return f"{_INDENT}{options.paint(_where(link, options), BRIGHT_BLUE)}  {known}".rstrip()
+def _listed(rows: list[list[str]], right: frozenset[int], flexible: int, options: RenderOptions) -> Iterator[str]:
+    """Rows in columns, the first of which is a turn. Where there is no room, the `flexible` column is cut."""
+    kept = [column for column in range(len(rows[0]) if rows else 0) if any(row[column] for row in rows)]
+    widths = {column: max(width(row[column]) for row in rows) for column in kept}
+    if options.width is not None and flexible in widths:
+        excess = sum(widths.values()) + 2 * len(kept) - options.width
+        for row in rows if excess > 0 else ():
+            row[flexible] = cut_start(row[flexible], max(_LEAST_NAME, widths[flexible] - excess))
+    aligned = frozenset(place for place, column in enumerate(kept) if column in right)
+    for line in table([[row[column] for column in kept] for row in rows], aligned):
+        yield f"{_INDENT}{options.paint(line[: widths[0]], BRIGHT_BLUE)}{line[widths[0] :]}"
 
 
 def render_waste(page: WastePage, options: RenderOptions, scope: Sequence[str] = ()) -> Iterator[str]:
@@ -235,11 +248,11 @@ def render_waste(page: WastePage, options: RenderOptions, scope: Sequence[str] =
         yield options.paint(f"{_INDENT}Nothing avoidable found in {count_of(page.sessions, 'session')}", BOLD)
         return
     share = page.avoidable_micro_usd / page.cost_micro_usd if page.cost_micro_usd else 0.0
-    yield options.paint(
-        f"{_INDENT}~{dollars(page.avoidable_micro_usd)} of {_total(page)} was avoidable ({share:.0%}),"
-        f" {count_of(len(page.findings), 'finding')}{_unpriced(page)}",
-        BOLD,
+    summary = (
+        f"~{dollars(page.avoidable_micro_usd)} of {_total(page)} was avoidable ({share:.0%}),"
+        f" {count_of(len(page.findings), 'finding')}{_unpriced(page)}"
     )
+    yield from (options.paint(_INDENT + line, BOLD) for line in wrap(summary, _room(options)))
     spending = "spending is partly estimated" if page.estimated_micro_usd else "spending is measured"
     yield options.paint(f"{_INDENT}{spending}, savings are estimated", DIM)
     amounts = max(len(dollars(finding.cost_micro_usd)) for finding in page.findings) + 1
@@ -248,8 +261,10 @@ def render_waste(page: WastePage, options: RenderOptions, scope: Sequence[str] =
         heading, lines, command = waste_advice(finding, options)
         amount = pad(f"~{dollars(finding.cost_micro_usd)}", amounts, right=True)
         room = None if options.width is None else options.width - amounts - 4
-        yield f"{_INDENT}{options.paint(amount, BOLD)}  {options.paint(cut(heading, room), BOLD)}"
         space = " " * (amounts + 4)
+        first, *more = wrap(heading, room)
+        yield f"{_INDENT}{options.paint(amount, BOLD)}  {options.paint(first, BOLD)}"
+        yield from (space + options.paint(line, BOLD) for line in more)
         for line in lines:
             yield from (space + each for each in wrap(line, room))
         if command:
@@ -263,10 +278,16 @@ def list_waste(page: WastePage, number: int, options: RenderOptions) -> Iterator
     if not 1 <= number <= len(page.findings):
         are = "is" if len(page.findings) == 1 else "are"
         raise UsageError(f"no finding {number}; there {are} {count_of(len(page.findings), 'finding')}")
-    for link in page.findings[number - 1].turns:
+    rows = [
         # What was avoidable is an estimate; a cost of nothing is that of a model without a price.
-        facts = [f"~{dollars(link.cost_micro_usd)}" if link.cost_micro_usd else "", plain(short_path(link.what or ""))]
-        yield _listed(link, facts, options)
+        [
+            _where(link, options),
+            f"~{dollars(link.cost_micro_usd)}" if link.cost_micro_usd else "",
+            plain(short_path(link.what or "")),
+        ]
+        for link in page.findings[number - 1].turns
+    ]
+    yield from _listed(rows, frozenset({1}), 2, options)
 
 
 def waste_advice(finding: WasteFindingPage, options: RenderOptions) -> tuple[str, list[str], str]:
