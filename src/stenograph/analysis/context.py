@@ -165,18 +165,32 @@ def context_of(
     """The calls of one chain of turns. `compactions` are those of its files; `residents` gets the results that it carried."""
     nodes = [each.node for each in compactions]
     reading = _Reading(shape, residents if residents is not None else [])
+    if not all(_is_counted(call) for turn in turns for call in turn.calls if _has_prompt(call)):
+        # Nothing counts what the model wrote: how long its tokens are is learned first, from all of the conversation.
+        learning = _Reading(shape, [])
+        for _ in _contexts(learning, turns, nodes):
+            pass
+        reading.written, reading.counted = learning.written, learning.counted
+    yield from _contexts(reading, turns, nodes)
+
+
+def _contexts(reading: _Reading, turns: Sequence[Turn], compactions: Sequence[int]) -> Iterator[CallContext]:
     if turns:
         reading.hear(turns[0], _before(turns[0]))
     for turn in turns:
         heard = 0
         for number, call in enumerate(turn.calls):
-            if call.is_synthetic or call.part is not CallPart.WHOLE or not call.tokens.prompt:
+            if not _has_prompt(call):
                 continue
             before = bisect.bisect_left(turn.nodes, call.nodes[0])
             reading.hear(turn, turn.nodes[heard:before])
             heard = before
-            yield reading.read(turn, call, is_first=not number, compactions=nodes)
+            yield reading.read(turn, call, is_first=not number, compactions=compactions)
         reading.hear(turn, turn.nodes[heard:])
+
+
+def _has_prompt(call: ApiCall) -> bool:
+    return not call.is_synthetic and call.part is CallPart.WHOLE and bool(call.tokens.prompt)
 
 
 def _before(turn: Turn) -> list[int]:
@@ -202,8 +216,8 @@ class _Reading:
         # What was said to the model since the last call: characters of each text, and images.
         self._heard: list[int] = []
         self._images = 0
-        # Characters that the model wrote, and their tokens, as the API counted them.
-        self._written = self._counted = 0
+        #: Characters of prose, most of it the model's, and their tokens, as the API counted them.
+        self.written = self.counted = 0
 
     def hear(self, turn: Turn, nodes: Sequence[int]) -> None:
         """Prompts, commands with what they printed, and texts that the client put in as if the user had said them."""
@@ -233,7 +247,7 @@ class _Reading:
         return CallContext(turn, call, prompt, dict(self._parts), before)
 
     def _begin(self, call: ApiCall, prompt: int) -> None:
-        said = min(prompt, sum(map(_tokens, self._heard)) + self._images * _TOKENS_PER_IMAGE)
+        said = min(prompt, round(sum(self._heard) / self._density) + self._images * _TOKENS_PER_IMAGE)
         self._parts["conversation"] = said
         self._pictures += [("conversation", _TOKENS_PER_IMAGE)] * self._images
         if prompt - said > _LARGEST_FIXED:  # the file begins in the middle of a conversation
@@ -271,10 +285,18 @@ class _Reading:
             self._parts["thinking"] += thought
             self._parts["conversation"] += output - thought
         else:
-            thought, output = _length(before.thinking), round(_characters(before) / _CHARACTERS_PER_TOKEN)
-            added += [_prose("thinking", thought), _prose("conversation", output)]
+            said = {"thinking": len(before.thinking), "conversation": len(before.text)}
+            added += [_prose(part, round(characters / self._density)) for part, characters in said.items()]
+            asked = _tokens(sum(map(_input_length, before.tool_calls)))
+            added.append(_Addition("conversation", asked, round(asked * _DENSEST) + _SLACK, None))
         grown = prompt - sum(self._parts.values())
         expected = sum(each.tokens for each in added)
+        # Prose is as long as it looks; code, numbers and JSON need not be.
+        prose = sum(each.tokens for each in added if each.is_prose)
+        takes_rest = prose < expected and grown - prose > (expected - prose) * _THINNEST
+        if not _is_counted(before) and prose > 0.9 * expected and expected * _THINNEST < grown < expected * _LIKE_ANSWERS:
+            self.written += round(prose * self._density)
+            self.counted += grown - (expected - prose)
         # Much less than was added: something has left the prompt as well.
         has_lost = grown < expected * _THINNEST - _SLACK
         found = sum(each.names for each in added)
@@ -284,6 +306,9 @@ class _Reading:
             elif found:  # what the others do not explain is the tools that were found
                 rest = max(0, grown - sum(other.tokens for other in added if not other.names))
                 share = rest * each.names // found if each.names else min(each.tokens, grown)
+            elif takes_rest:
+                rest = (grown - prose) * each.tokens // (expected - prose)
+                share = each.tokens if each.is_prose else min(rest, each.most)
             else:
                 share = min(grown * each.tokens // expected if expected else 0, each.most)
             self._parts[each.part] += share
@@ -301,8 +326,8 @@ class _Reading:
         """Tokens of a response, and of its thinking."""
         output, thought = _output(before)
         if not before.thinking:
-            self._written += _characters(before)
-            self._counted += output
+            self.written += _characters(before)
+            self.counted += output
         return output, thought
 
     def _added(self, before: ApiCall, call: ApiCall) -> list[_Addition]:
@@ -322,9 +347,9 @@ class _Reading:
     @property
     def _density(self) -> float:
         """Characters of prose to a token, by what the model itself has written so far."""
-        if self._counted < _ENOUGH:
+        if self.counted < _ENOUGH:
             return _CHARACTERS_PER_TOKEN
-        return min(max(self._written / self._counted, 2.0), 6.0)
+        return min(max(self.written / self.counted, 2.0), 6.0)
 
     def _shrink(self, tokens: int, *, is_first: bool) -> None:
         """What a prompt lost: the thinking of the turn before, one result, an image that was pasted, or the oldest results."""
@@ -345,7 +370,8 @@ class _Reading:
                 continue
             self._living.remove(each)
             part = _part_of(each.tool)
-            taken = min(each.tokens, self._parts[part], tokens)
+            # One that is about as long as what was lost is all of it: its share was not exact.
+            taken = min(tokens if alike else each.tokens, self._parts[part], tokens)
             self._parts[part] -= taken
             tokens -= taken
         for part in _LEAVING:
@@ -364,10 +390,11 @@ class _Addition(NamedTuple):
     #: Tools that it found, whose descriptions every later request carries.
     names: int = 0
     is_image: bool = False
+    is_prose: bool = False
 
 
 def _prose(part: str, tokens: int) -> _Addition:
-    return _Addition(part, tokens, round(tokens * _LIKE_ANSWERS) + _FEW, None)
+    return _Addition(part, tokens, round(tokens * _LIKE_ANSWERS) + _FEW, None, is_prose=True)
 
 
 def _part_of(tool: ToolCall) -> str:
@@ -381,7 +408,11 @@ def _is_about(one: int, other: int) -> bool:
 
 
 def _characters(call: ApiCall) -> int:
-    return len(call.text) + sum(len(tool.name) + len(to_text(tool.input)) for tool in call.tool_calls)
+    return len(call.text) + sum(map(_input_length, call.tool_calls))
+
+
+def _input_length(tool: ToolCall) -> int:
+    return len(tool.name) + len(to_text(tool.input))
 
 
 def _is_counted(call: ApiCall) -> bool:
