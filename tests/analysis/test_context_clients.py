@@ -18,8 +18,6 @@ FEW = 40
 PARTS = {"tools": "system", "prompts": "conversation", "answers": "conversation", "result Read": "files"}
 #: Releases that record memory files, and what they add to the conversation.
 RECORDS_NOTES = {"2.1.325"}
-#: 2.1.45 records only the beginning of each output, which thinking is told from.
-OFF: dict[str, float] = {}
 
 
 @pytest.mark.clients
@@ -51,7 +49,7 @@ def test_every_part_is_close_to_a_count_of_that_part_alone(release: str, client:
         truth["unknown"] = truth.pop("notes")
     mean = {part: tokens / len(contexts) for part, tokens in truth.items()}
     for part in ("system", "memory", "files", "output", "conversation", "thinking"):
-        assert found[part] / len(contexts) == pytest.approx(mean.get(part, 0), rel=OFF.get(release, 0.1)), part
+        assert found[part] / len(contexts) == pytest.approx(mean.get(part, 0), rel=0.1), part
     assert found["unknown"] / len(contexts) == pytest.approx(mean.get("unknown", 0), abs=0.005 * sum(mean.values()))
     alone, attributed = Counter[str](), Counter[str]()
     for resident in residents:

@@ -9,11 +9,21 @@ from pathlib import Path
 
 import pytest
 from measure_estimates import estimates
+from tests.analysis.played import Played
 from tests.corpora import CORPUS, NO_CORPUS, without_agents
 from tests.homes import session_id, user, write_session
 from tests.surgery.conversations import linked, turn
 
-from stenograph.surgery import Compress, DropImages, DropTurns, Selector, make_plan
+from stenograph.surgery import (
+    AnyEdit,
+    Compress,
+    DropImages,
+    DropToolCalls,
+    DropTurns,
+    Selector,
+    TruncateResults,
+    make_plan,
+)
 
 
 @pytest.mark.parametrize("corpus", [CORPUS / "public"] if (CORPUS / "public").is_dir() else [NO_CORPUS])
@@ -21,7 +31,10 @@ def test_what_a_session_would_have_without_its_last_turns_is_what_the_api_counte
     """By characters alone it was a fifth to a half of that."""
     found = list(estimates(without_agents(corpus.rglob("*.jsonl"))))
     assert len(found) > 15
-    assert all(before == counted for _, before, counted, _, _ in found)
+    # Instructions for plan mode are not recorded, so that a resume does not send them.
+    assert all(
+        before == counted or (b"ExitPlanMode" in path.read_bytes() and before < counted) for path, before, counted, _, _ in found
+    )
     ratios = [said / counted for _, _, _, said, counted in found]
     assert statistics.median(ratios) == pytest.approx(1, abs=0.05)
     assert all(0.9 < ratio < 1.1 for ratio in ratios)
@@ -113,3 +126,30 @@ def test_a_cache_that_has_expired_costs_nothing_extra(age: timedelta, kept: str,
     assert plan.outlook.is_cache_expired is expired
     assert plan.outlook.cache_cost > 0
     assert plan.outlook.cost_once == (0 if expired else plan.outlook.cache_cost)
+
+
+PROSE = "The tide table is read from the harbor office and kept for a month. "
+
+
+def _played(tmp_path: Path, tool: str, hidden: int, result: str = PROSE * 30) -> Path:
+    """A result with something that no line tells of beside it."""
+    played = Played()
+    played.prompt("Go")
+    (made,) = played.call("I do it", (tool, {"plan": PROSE}))
+    played.result(made, result)
+    played.hide(hidden)
+    played.call("Done")
+    return played.write(tmp_path / f"{session_id(1)}.jsonl")
+
+
+def test_instructions_for_plan_mode_that_are_not_recorded_are_not_sent_again(tmp_path: Path) -> None:
+    strip: list[AnyEdit] = [TruncateResults(limit=20)]
+    plain, planned = (make_plan(_played(tmp_path, tool, 5_000, PROSE), strip).outlook for tool in ("Bash", "ExitPlanMode"))
+    assert plain.tokens_before - planned.tokens_before == pytest.approx(5_000, rel=0.05)
+
+
+def test_what_came_with_a_result_and_is_not_recorded_goes_with_it(tmp_path: Path) -> None:
+    drop: list[AnyEdit] = [DropToolCalls(which=Selector())]
+    with_note, without = (make_plan(_played(tmp_path, "Bash", hidden), drop).outlook for hidden in (500, 0))
+    assert with_note.tokens_before - without.tokens_before == 500
+    assert with_note.tokens_after == pytest.approx(without.tokens_after, abs=50)

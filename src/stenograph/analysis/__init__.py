@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from stenograph.analysis.comparing import Comparison, Side, compare, renames
     from stenograph.analysis.context import (
         PARTS,
+        CallContext,
         Resident,
         context_of,
         prompt_images,
@@ -32,7 +33,7 @@ _MODULES = {
     "blame": "Blame LineWriter blame_file",
     "changes": "REASONS FileChange changed_files matching_lines",
     "comparing": "Comparison Side compare renames",
-    "context": "PARTS Resident context_of prompt_images shape_of standing_notes tools_found",
+    "context": "PARTS CallContext Resident context_of prompt_images shape_of standing_notes tools_found",
     "costs": "SessionSpent call_spent session_spent sum_spent",
     "inventory": "FileInventory Inventory RecordCounts take_inventory",
     "reconcile": "Reconciled reconcile_sessions",
@@ -47,6 +48,7 @@ __all__ = [
     "PARTS",
     "REASONS",
     "Blame",
+    "CallContext",
     "Comparison",
     "FileChange",
     "FileInventory",

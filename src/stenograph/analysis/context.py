@@ -60,6 +60,8 @@ class Resident(Struct):
     tokens: int
     #: Later calls that carried it.
     calls: int = 0
+    #: Tokens that came with it and that its length does not explain.
+    unknown: int = 0
 
 
 class Note(Struct, frozen=True):
@@ -300,6 +302,7 @@ class _Reading:
         # Much less than was added: something has left the prompt as well.
         has_lost = grown < expected * _THINNEST - _SLACK
         found = sum(each.names for each in added)
+        came: list[Resident] = []
         for each in added:
             if has_lost:
                 share = each.tokens
@@ -318,9 +321,14 @@ class _Reading:
                 resident = Resident(each.tool, turn.number, share)
                 self._living.append(resident)
                 self._residents.append(resident)
+                came.append(resident)
         if has_lost:
             self._shrink(sum(self._parts.values()) - prompt, is_first=is_first)
-        self._parts["unknown"] += prompt - sum(self._parts.values())
+        unknown = prompt - sum(self._parts.values())
+        self._parts["unknown"] += unknown
+        results = sum(each.tokens for each in came)
+        for resident in came if unknown > 0 and results else ():
+            resident.unknown = unknown * resident.tokens // results
 
     def _said(self, before: ApiCall) -> tuple[int, int]:
         """Tokens of a response, and of its thinking."""

@@ -8,6 +8,7 @@ session's own context grew by. Predicting earlier turns of public sessions and r
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -16,7 +17,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from stenograph.analysis import Resident, context_of, prompt_images, shape_of, standing_notes, tools_found
+from stenograph.analysis import CallContext, Resident, context_of, prompt_images, shape_of, standing_notes, tools_found
 from stenograph.errors import UsageError
 from stenograph.pricing import Basis, price_usage
 from stenograph.records import IMAGES, Usage
@@ -30,6 +31,7 @@ TOKENS_AN_IMAGE = 1_600
 #: Tokens as counted for each that characters suggest: the median of public sessions, and what is plausible.
 TYPICAL_RATE = 1.5
 _RATES = (0.5, 4.0)
+_PLANNING = frozenset({"EnterPlanMode", "ExitPlanMode"})
 _REMINDER = "<system-reminder>"
 _TAGS = re.compile(r"</?system-reminder>")
 _FIVE_MINUTES, _HOUR = timedelta(minutes=5), timedelta(hours=1)
@@ -63,7 +65,9 @@ def look_ahead(outcomes: Sequence[ReleaseOutcome], working: WorkingFile, now: da
     outcome = _as_recorded(outcomes, working.session.release)
     calls = [call for turn in working.session.turns for call in turn.calls if not call.is_synthetic]
     model = next((call.model for call in reversed(calls) if call.model), "")
-    rates = _result_rates(working, outcome.before)
+    session, residents = working.session, list[Resident]()
+    contexts = list(context_of(session.turns, session.compactions, shape_of(session.graph.records), residents))
+    rates = _result_rates(residents, outcome.before)
     coming_back = frozenset(map(_untagged, standing_notes(working.session.graph.records)))
     was, will_be = _Sizes(outcome.before, rates, coming_back), _Sizes(outcome.after, rates, coming_back)
     fixed = _fixed_part(working, calls)
@@ -72,7 +76,7 @@ def look_ahead(outcomes: Sequence[ReleaseOutcome], working: WorkingFile, now: da
     if last is None:
         rate, before = TYPICAL_RATE, fixed + was.at(TYPICAL_RATE)
     else:
-        before = last.tokens.prompt + last.tokens.output
+        before = last.tokens.prompt + last.tokens.output - _unrecorded_plan_mode(contexts)
         rate = min(max((before - fixed - was.measured) / was.other, _RATES[0]), _RATES[1]) if was.other else TYPICAL_RATE
     after = max(0, before - was.at(rate) + will_be.at(rate))
     same = 0
@@ -111,11 +115,17 @@ def _as_recorded(outcomes: Sequence[ReleaseOutcome], release: str | None) -> Rel
     return ordered[-1] if nearest.refused or 2 * len(nearest.before) < len(ordered[-1].before) else nearest
 
 
-def _result_rates(working: WorkingFile, messages: Messages) -> dict[str, float]:
+def _unrecorded_plan_mode(contexts: Sequence[CallContext]) -> int:
+    """Tokens of instructions for plan mode in the last prompt that no line tells of: a resume does not send them."""
+    found = 0
+    for one, other in itertools.pairwise(contexts):
+        if any(tool.name in _PLANNING for tool in other.turn.tool_calls):
+            found += max(0, other.parts["unknown"] - one.parts["unknown"])
+    return min(found, contexts[-1].parts["unknown"]) if contexts else 0  # what a compaction dropped is not in the last prompt
+
+
+def _result_rates(residents: Sequence[Resident], messages: Messages) -> dict[str, float]:
     """By tool call: tokens of its result, as the prompts grew by it, for each that its characters suggest."""
-    session, residents = working.session, list[Resident]()
-    for _ in context_of(session.turns, session.compactions, shape_of(session.graph.records), residents):
-        pass
     suggested = {
         block["tool_use_id"]: _estimate(block) + TOKENS_AN_IMAGE * _images(block)
         for message in messages
@@ -127,7 +137,7 @@ def _result_rates(working: WorkingFile, messages: Messages) -> dict[str, float]:
         # Clients may clear an old result: then it is as long as it was recorded.
         size = max(suggested.get(each.tool.id, 0), _estimate(each.tool.result))
         if size and each.tokens:
-            rate = each.tokens / size
+            rate = (each.tokens + each.unknown) / size
             # Of tools that were searched for a result has only the names.
             rates[each.tool.id] = rate if tools_found(each.tool) else min(max(rate, _RATES[0]), _RATES[1])
     return rates
