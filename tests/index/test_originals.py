@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -154,3 +156,16 @@ def _chained(line: dict[str, Any]) -> dict[str, Any]:
 
 def _timed(line: dict[str, Any], second: int) -> dict[str, Any]:
     return {**line, "uuid": session_id(second), "timestamp": f"2026-11-15T10:00:0{second}.000Z"}
+
+
+def test_counting_an_appended_line_loads_nothing_that_takes_long(tmp_path: Path) -> None:
+    """`hashlib` loads OpenSSL; `turns` and `surgery` take longer to load than one line to read."""
+    home = tmp_path / "home"
+    write_session(home, session_id(1), [_timed(user("Go"), 1), _timed(_answer("msg_1"), 2)])
+    code = (
+        "import sys; from pathlib import Path; from stenograph.index import open_store, sync_usage;"
+        f"sync_usage(open_store(None), [Path({str(home)!r})]); print(*sys.modules)"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+    assert "stenograph.index.call_rows" in loaded
+    assert not {"hashlib", "_hashlib", "subprocess", "stenograph.turns", "stenograph.surgery"} & set(loaded)

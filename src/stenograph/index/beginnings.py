@@ -7,13 +7,13 @@ forks, from 1.0.128 to 2.1.325, there is none among the copied lines.
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
 from stenograph.disk import read_line_blocks
+from stenograph.index.digests import shake_256
 from stenograph.records import moment
 
 # How clients begin a line with a `uuid`, and no other line: so it is in all 54,000 lines of recordings and public sessions.
@@ -125,7 +125,7 @@ def _is_renewed(uuid: str, session: str) -> bool:
     """Whether `surgery.ids` made this id for a clone of that name; it leaves the version and the variant as they were."""
     text = uuid.lower()
     digits = text[:8] + text[9:13] + text[15:18] + text[20:23] + text[24:]
-    stream = hashlib.shake_256(session.encode(errors="surrogateescape")).hexdigest(16 * _STREAM)
+    stream = shake_256(session.encode(errors="surrogateescape")).hexdigest(16 * _STREAM)
     places = range(0, len(stream), 32)
     return any(_without_fixed(stream[place : place + 32]) == digits for place in places)
 

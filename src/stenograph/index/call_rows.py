@@ -26,7 +26,7 @@ from stenograph.index.call_flags import AGENT
 from stenograph.index.call_scan import BLOCK, ModelCall, ScannedCalls, call_key, fingerprint, merged, scan_calls
 from stenograph.index.call_sources import CallSource
 from stenograph.index.counting import FILES_OF_CALL, ORIGINAL_FIRST
-from stenograph.index.reading import clean
+from stenograph.index.storable import clean
 from stenograph.index.store import IndexStore
 from stenograph.index.usage_days import forget_all_days, forget_days
 from stenograph.records import TokenCounts, gc_paused

@@ -18,6 +18,7 @@ from stenograph.family import SessionFile
 from stenograph.index.digests import blake2b
 from stenograph.index.kinds import TextKind
 from stenograph.index.sources import FilePart
+from stenograph.index.storable import clean
 from stenograph.index.texts import texts_of
 from stenograph.index.tokens import indexed
 from stenograph.inputs import Input, InputReader
@@ -357,17 +358,6 @@ def repository_of(project: str) -> str | None:
 def number_of(uuid: str) -> int:
     """A line's UUID as a number that SQLite can hold."""
     return int.from_bytes(blake2b(uuid.encode(errors="surrogatepass"), digest_size=8).digest(), "big", signed=True)
-
-
-def clean(text: str | None) -> str | None:
-    """The text as SQLite takes it: half a surrogate pair is not text."""
-    if text is None or text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode(errors="replace").decode()
-    return text
 
 
 def _seconds(timestamp: object) -> float | None:
