@@ -20,8 +20,10 @@ from stenograph.views import export_text
 from stenograph.views.html import PageContext, render_usage
 from stenograph.views.html.charts import context_chart
 from stenograph.views.html.rendering import StepPlace
+from stenograph.views.html.snippets import snippet_html
 from stenograph.views.html.turn_cache import turn_html
 from stenograph.views.pages.page import TokensPage
+from stenograph.views.pages.search import HitLinePage
 from stenograph.views.pages.stats import WastePage
 from stenograph.views.pages.timeline import CallFigures, PromptStep, TextStep, ThoughtStep, TimelineTurn, TurnOutline
 from stenograph.views.pages.timeline_turns import Timeline
@@ -164,6 +166,38 @@ def test_a_prompt_without_words_and_thinking_that_was_not_recorded_draw_nothing(
     assert html.count("Thinking") == 1
     assert "Thinking · 2 words" in html
     assert "0.0 s" not in html
+
+
+@pytest.mark.parametrize(
+    ("snippet", "shown"),
+    [
+        ("Fixed: `CartTotal` computes **the total** at *once*.", "Fixed: CartTotal computes the <mark>total</mark> at once."),
+        ("…first** total, then **the next and `more…", "…first <mark>total</mark>, then the next and more…"),
+        (
+            "## The total Two: - one - `a - b`; - [a page](https://a.example/b)",
+            "The <mark>total</mark> Two: one - a - b; · a page",
+        ),
+        ("a | b total", "a | b <mark>total</mark>"),
+        ("| total | when | |---|:--| | 4 | `now` |", "<mark>total</mark> · when · 4 · now"),
+        ("See ```ts total = 2 ** 3``` in **/*.ts, 2 * 3, a_b_c", "See <mark>total</mark> = 2 ** 3 in **/*.ts, 2 * 3, a_b_c"),
+        ("[the sum](https://a.example/total) <b>", "[the sum](https://a.example/<mark>total</mark>) &lt;b&gt;"),
+        ("total &#x202e;&#xe000; &lt;b&gt;", "<mark>total</mark> &amp;#x202e;&amp;#xe000; &amp;lt;b&amp;gt;"),
+        ("total &#x202e; &lt;b&gt;", "<mark>total</mark> \\u202e &lt;b&gt;"),
+        ("total ghp_**" + "A1b2" * 9 + "**", "<mark>total</mark> ghp_**" + "A1b2" * 9 + "**"),
+    ],
+)
+def test_a_snippet_of_markdown_is_its_words(snippet: str, shown: str) -> None:
+    assert snippet_html(found("answer", snippet)) == shown
+
+
+def test_a_snippet_of_output_is_as_it_was_written() -> None:
+    assert snippet_html(found("output", "`a` **total**")) == "`a` **<mark>total</mark>**"
+
+
+def found(kind: str, snippet: str) -> HitLinePage:
+    at = snippet.index("total")
+    members = {"file": "", "line": 1, "turn": 1, "agent": None, "tool": None, "time": None, "before": (), "after": ()}
+    return convert({"kind": kind, "snippet": snippet, "matches": [(at, at + 5)], **members}, HitLinePage)
 
 
 def test_an_export_keeps_text_that_looks_like_a_link_of_the_viewer(tmp_path: Path) -> None:

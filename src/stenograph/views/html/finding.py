@@ -7,7 +7,6 @@ from pathlib import PurePath
 from typing import Any
 from urllib.parse import urlencode
 
-from markupsafe import Markup, escape
 from msgspec import Struct
 from msgspec.structs import asdict
 
@@ -15,6 +14,7 @@ from stenograph.check import IN_THE_TREE
 from stenograph.family import session_by_place
 from stenograph.views.html.context import PageContext
 from stenograph.views.html.rendering import ICONS, Template, address_part, tool_name
+from stenograph.views.html.snippets import snippet_html
 from stenograph.views.pages.archive import ArchivePage
 from stenograph.views.pages.check import CheckPage, DamagePage, ResumabilityPage
 from stenograph.views.pages.search import FacetsPage, HitLinePage, HitPage, SearchPage
@@ -98,16 +98,6 @@ def render_search(
 
 def _hit_kind(line: HitLinePage) -> str:
     return tool_name(line.tool) if line.tool else _KIND_NAMES.get(line.kind, line.kind)
-
-
-def snippet_html(line: HitLinePage) -> Markup:
-    """The text around a match, with the matches marked."""
-    out = Markup("")
-    last = 0
-    for begin, end in line.matches:
-        out += escape(line.snippet[last:begin]) + Markup("<mark>{}</mark>").format(line.snippet[begin:end])
-        last = end
-    return out + escape(line.snippet[last:])
 
 
 def _hit_link(hit: HitPage, line: HitLinePage, context: PageContext) -> str:

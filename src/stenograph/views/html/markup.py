@@ -74,6 +74,14 @@ def markdown_html(text: str, *, breaks: bool = False) -> Markup:
     return with_secrets(Markup(clean))
 
 
+def inline_words(line: str, signs: re.Pattern[str]) -> str:
+    """What a line of Markdown reads; `signs`: what else is left out of it, but not of its code."""
+    (inline,) = _parser(breaks=False).parseInline(line)
+    return "".join(
+        token.content if token.type == "code_inline" else signs.sub("", token.content) for token in inline.children or ()
+    )
+
+
 def text_html(text: str) -> Markup:
     """Plain text, as it was typed."""
     return with_secrets(escape(harmless(text, keep_tabs=True)))
