@@ -457,7 +457,7 @@ STATES: dict[str, tuple[str, Act | None]] = {
     "search-empty": ("/search", None),
     "search-nothing": ("/search?q=zzzyzx", None),
     "usage": ("/usage?since=all&by=week", None),
-    "usage-empty": ("/usage?since=1h&by=block", None),
+    "usage-empty": ("/usage?since=2030-01-01&by=block", None),
     "stats": ("/stats?since=all", None),
     "health": ("/health", None),
     "missing": ("/s/00000000-0000-4000-8000-000000000000", None),

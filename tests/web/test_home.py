@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,14 @@ def test_an_estimated_cost_is_marked(tmp_path: Path) -> None:
     assert "~$0.07" not in html
     # Of the month, a part is estimated.
     assert "~$0.10" in html
+
+
+def test_the_first_page_counts_what_is_running(tmp_path: Path) -> None:
+    """Nothing has listed the sessions before."""
+    home = tmp_path / "claude"
+    write_session(home, session_id(1), turns(3)[:-1], modified=time.time())
+    with served(home) as server:
+        assert "1 running</span>" in server.ask("/").text
 
 
 def test_a_list_shows_what_was_just_written(tmp_path: Path) -> None:

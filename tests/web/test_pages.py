@@ -16,7 +16,7 @@ from tests.homes import session_id, write_session
 from tests.web.browsing import Tab, tab
 from tests.web.serving import served
 
-from stenograph.testing.lines import assistant, text, user
+from stenograph.testing.lines import assistant, text, tool_result, tool_use, user
 
 DISCOUNTS = "4583cf3d-7694-5e7d-9832-dde049d0357c"
 AUDIT = "1e73045e-2bf3-5816-a2c9-93ed16a8e321"
@@ -114,10 +114,12 @@ _CHECKED = (
 _ALL_CHECKED = (*_CHECKED, "/s/none", f"/s/{DISCOUNTS}/messages", f"/s/{DISCOUNTS}/records", f"/s/{DISCOUNTS}/raw/3", "/search")
 
 
-def find_barriers(browser: Any, axe: str, paths: tuple[str, ...], **options: Any) -> list[tuple[str, str, list[str]]]:
+def find_barriers(
+    browser: Any, axe: str, paths: tuple[str, ...], home: Path = DEMO, **options: Any
+) -> list[tuple[str, str, list[str]]]:
     """What axe-core calls serious or worse: page, rule, elements."""
     barriers = []
-    with served(DEMO) as server, tab(browser, server, **options) as seen:
+    with served(home) as server, tab(browser, server, **options) as seen:
         for path in paths:
             seen.open(path)
             seen.page.evaluate(axe)
@@ -137,6 +139,37 @@ def test_axe_finds_no_serious_problem(browser: Any, axe: str) -> None:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_no_serious_problem_in_any_page_theme_and_width(browser: Any, axe: str, theme: str, width: int) -> None:
     assert find_barriers(browser, axe, _ALL_CHECKED, color_scheme=theme, width=width) == []
+
+
+def test_what_is_empty_has_no_barrier_and_says_so(browser: Any, axe: str, tmp_path: Path) -> None:
+    """A file that was created empty, and a cell of a notebook that was removed."""
+    home, session = tmp_path / "claude", session_id(7)
+    created = {"type": "create", "filePath": "/p/__init__.py", "content": "", "structuredPatch": []}
+    records = [
+        user(None, "Make a package"),
+        assistant(None, "msg_1", [tool_use("toolu_1", "Write", file_path="/p/__init__.py", content="")]),
+        user(None, [tool_result("toolu_1")]) | {"toolUseResult": created},
+        assistant(None, "msg_2", [tool_use("toolu_2", "NotebookEdit", notebook_path="/p/a.ipynb", new_source="")]),
+        user(None, [tool_result("toolu_2")]),
+        assistant(None, "msg_3", [text("Done.")]),
+    ]
+    write_session(home, session, in_a_row(records))
+    with served(home) as server:
+        timeline, files = (server.ask(f"/s/{session}{page}").text for page in ("", "/files"))
+    assert "created · empty" in timeline
+    assert "The file is empty." in files
+    assert find_barriers(browser, axe, (f"/s/{session}", f"/s/{session}/files"), home) == []
+
+
+def in_a_row(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each below the one before, a second later."""
+    for number, record in enumerate(records):
+        record |= {
+            "uuid": f"{number:08}-0000-4000-8000-000000000000",
+            "parentUuid": f"{number - 1:08}-0000-4000-8000-000000000000" if number else None,
+            "timestamp": f"2026-01-31T{12 + number // 3600}:{number // 60 % 60:02}:{number % 60:02}Z",
+        }
+    return records
 
 
 def test_a_deep_link_shows_its_turn(browser: Any) -> None:
@@ -191,10 +224,7 @@ def test_a_short_turn_at_the_end_is_the_current_one(browser: Any, tmp_path: Path
         for number, words in enumerate(lengths, 1)
         for record in (user(None, f"Prompt {number}"), assistant(None, f"msg_{number}", [text("word " * words)]))
     ]
-    for number, record in enumerate(records):
-        record |= {"uuid": f"{number:08}-0000-4000-8000-000000000000", "timestamp": f"2026-01-31T12:00:{number:02}Z"}
-        record["parentUuid"] = f"{number - 1:08}-0000-4000-8000-000000000000" if number else None
-    write_session(home, session, records)
+    write_session(home, session, in_a_row(records))
     with served(home) as server, tab(browser, server, height=700) as seen:
         page = seen.page
 
@@ -352,13 +382,7 @@ def test_parts_of_a_long_turn_say_which_it_is(browser: Any, tmp_path: Path) -> N
     home, session = tmp_path / "claude", session_id(8)
     answers = [assistant(None, f"msg_{number}", [text(f"Word {number}. " * 90)]) for number in range(400)]
     records = [user(None, "Say many words"), *answers]
-    for number, record in enumerate(records):
-        record |= {
-            "uuid": f"{number:08}-0000-4000-8000-000000000000",
-            "timestamp": f"2026-01-31T{number // 60:02}:{number % 60:02}:00Z",
-        }
-        record["parentUuid"] = f"{number - 1:08}-0000-4000-8000-000000000000" if number else None
-    write_session(home, session, records)
+    write_session(home, session, in_a_row(records))
     with served(home) as server, tab(browser, server) as seen:
         seen.open(f"/s/{session}")
         assert seen.page.locator(".chunk").count() > 1

@@ -46,3 +46,10 @@ def test_the_messages_tab_says_how_many_there_are_and_which_are_shown() -> None:
         page = server.ask(f"/s/{DISCOUNTS}/messages?offset=5").text
     assert f"{count} messages before the new prompt; 6 to {count} shown" in page
     assert 'rel="next">More' not in page
+
+
+def test_shares_are_written_as_in_the_terminal() -> None:
+    with served(DEMO) as server:
+        page = server.ask("/stats?since=all").text
+    (share,) = re.findall(r"read from cache\s+(\S+)", run("--demo", "stats").stdout)
+    assert f"<b>{share}</b> of prompt tokens were read" in page

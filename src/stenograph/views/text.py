@@ -161,6 +161,10 @@ def thousands(number: int) -> str:
     return f"{(number * 2 // unit + 1) // 2}{name}"
 
 
+def percent(share: float) -> str:
+    return "<1%" if 0 < share < 0.01 else f"{share:.0%}"
+
+
 def count_of(number: int, noun: str, plural: str = "") -> str:
     """`1 turn`, `2 turns`; of a noun that has another plural, that one."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 async def home(request: Request) -> Response:
-    context, asked = page_context(request), request.query_params
+    asked = request.query_params
     query = HomeQuery(
         project=asked.get("project", ""),
         status=asked.get("status", ""),
@@ -35,7 +35,13 @@ async def home(request: Request) -> Response:
         sort=found if (found := asked.get("sort", "last")) in (*SORTS, "cost") else "last",
         page=max(1, number_of(request, "page")),
     )
-    return await html_answer(request, lambda questions: render_home(ask_home(questions, query), context))
+
+    def render(questions: Library) -> str:
+        page = ask_home(questions, query)
+        # How many sessions are running is known now.
+        return render_home(page, page_context(request))
+
+    return await html_answer(request, render)
 
 
 def ask_home(questions: Library, query: HomeQuery) -> ViewerHomePage:

@@ -25,6 +25,7 @@ from stenograph.views.text import (
     harmless,
     money,
     one_line,
+    percent,
     quoted,
     short_model,
     short_path,
@@ -395,13 +396,14 @@ def _environment() -> Environment:
         "part_classes": charts.PART_CLASSES,
         "part_names": charts.PART_NAMES,
         "patch": _patch,
+        "percent": percent,
         "safe_link": safe_link,
         "size": size,
         "spark": charts.spark,
         "minimap": charts.minimap,
         "stack": charts.stack,
         "stack_of": lambda parts: charts.stack(
-            [(kind, share, f"{name}: {share:.0%}") for kind, name, _, share in parts], sum(part[3] for part in parts)
+            [(kind, share, f"{name}: {percent(share)}") for kind, name, _, share in parts], sum(part[3] for part in parts)
         ),
         "stack_times": lambda parts: [(kind, ms, f"{name}: {duration(ms)}") for kind, name, ms in parts],
         "tape": charts.tape,

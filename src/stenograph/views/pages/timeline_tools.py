@@ -209,7 +209,7 @@ def _change(facts: ToolFacts, shown: _Shown) -> None:
         shown.added = sum(line.startswith("+") for line in lines)
         shown.removed = sum(line.startswith("-") for line in lines)
     elif facts.answered:
-        shown.facts.append("nothing changed")
+        shown.facts.append("empty" if "created" in shown.facts else "nothing changed")
     if isinstance(found, EditResult | MultiEditResult | WriteResult) and found.userModified:
         shown.facts.append("changed by you before it was applied")
 

@@ -15,6 +15,7 @@ from stenograph.views.text import (
     dollars,
     duration,
     pad,
+    percent,
     plain,
     short_path,
     table,
@@ -143,10 +144,10 @@ def _tools(page: StatsPage, options: RenderOptions) -> Iterator[str]:
         waited = time_taken(tool.slowest.ms) if tool.slowest else ""
         slowest = f"{waited:>{longest}}  {_where(tool.slowest, options)}" if tool.slowest and waited else ""
         drawn = bar(round(share * 1000), 1000, _BAR) if (options.width or 0) >= _LEAST_FOR_BARS else ""
-        rows.append([plain(tool.name), f"{tool.calls:,}", _percent(share), drawn, slowest])
+        rows.append([plain(tool.name), f"{tool.calls:,}", percent(share), drawn, slowest])
     if rest:
         calls, failed = sum(tool.calls for tool in rest), sum(tool.failed for tool in rest)
-        rows.append([count_of(len(rest), "other"), f"{calls:,}", _percent(failed / calls if calls else 0), "", ""])
+        rows.append([count_of(len(rest), "other"), f"{calls:,}", percent(failed / calls if calls else 0), "", ""])
     widths = [max(width(row[column]) for row in rows) for column in range(5)]
     for place, row in enumerate(rows):
         cells = [pad(cell, widths[column], right=column in (1, 2)) for column, cell in enumerate(row)]
@@ -154,10 +155,6 @@ def _tools(page: StatsPage, options: RenderOptions) -> Iterator[str]:
             cells[3] = options.paint(cells[3], CYAN) if row[3] else cells[3]
         line = cut(f"{_INDENT}{'  '.join(cells).rstrip()}", None if options.color else options.width)
         yield line if place else options.paint(line, BOLD)
-
-
-def _percent(share: float) -> str:
-    return "<1%" if 0 < share < 0.01 else f"{share:.0%}"
 
 
 def _columns(rows: Sequence[Sequence[object]], options: RenderOptions) -> Iterator[str]:

@@ -117,14 +117,14 @@ function show(plan) {
   const sent = document.createElement("table");
   sent.className = "tbl mt";
   const newest = plan.releases.at(-1);
-  row(sent, ["What a resume sends", "mute"], ["before", "num mute"], ["after", "num mute"]);
+  row(sent, ["What a resume sends", "mute"], ["Before", "num mute"], ["After", "num mute"]);
   if (newest) row(sent, "Messages", number(newest.messages.before), number(newest.messages.after));
   row(sent, plan.tokens_measured ? "Tokens" : "Tokens, estimated", number(plan.tokens.before), `~${number(plan.tokens.after)}`);
   if (plan.priced) row(sent, "Saves per later call", "", money(plan.saved_usd_per_call));
   if (plan.priced) row(sent, plan.cache_expired ? "Once; the prompt cache has expired" : "Once, to rebuild the prompt cache", "", money(plan.usd_once));
   const proof = document.createElement("table");
   proof.className = "tbl mt";
-  row(proof, ["Proof", "mute"], ["would send", "mute"]);
+  row(proof, ["Proof", "mute"], ["Would send", "mute"]);
   for (const release of plan.releases) {
     const text = release.refused ? `refuses it: ${release.refused}` : plan.problems.length ? "not proved" : "exactly the plan";
     row(proof, release.release, [text, release.refused || plan.problems.length ? "del" : "ok"]);
@@ -134,7 +134,9 @@ function show(plan) {
   if (plan.in_use) body.append(element("p", "The session is in use, so nothing can be written now.", "warn mt1"));
   if (command() && !plan.applied) {
     const line = element("div", "", "cmd mt");
-    const copy = element("button", "Copy", "copy");
+    const copy = element("button", "", "copy");
+    copy.append(element("span", "", "i i-copy"));
+    copy.ariaLabel = "Copy command";
     copy.type = "button";
     copy.dataset.copy = "cmd";
     line.append(element("code", command()), copy);
