@@ -19,6 +19,7 @@ from stenograph.testing.lines import text
 from stenograph.views import export_text
 from stenograph.views.html import PageContext, render_usage
 from stenograph.views.html.charts import context_chart
+from stenograph.views.html.markup import markdown_html
 from stenograph.views.html.rendering import StepPlace
 from stenograph.views.html.snippets import snippet_html
 from stenograph.views.html.turn_cache import turn_html
@@ -188,6 +189,13 @@ def test_a_prompt_without_words_and_thinking_that_was_not_recorded_draw_nothing(
 )
 def test_a_snippet_of_markdown_is_its_words(snippet: str, shown: str) -> None:
     assert snippet_html(found("answer", snippet)) == shown
+
+
+def test_links_of_a_text_lead_to_whole_addresses_only() -> None:
+    """What is relative to the files of a project is no page of the viewer, and none of an export."""
+    html = markdown_html("[a](src/a.py) [b](/b) [c](//c.example/) [d](#d) [e](https://e.example/ 'E') <m@f.example> ![g](g.png)")
+    assert re.findall(r'href="([^"]*)"', html) == ["https://e.example/", "mailto:m@f.example"]
+    assert re.sub(r"<[^>]*>", "", html).split() == ["a", "b", "c", "d", "e", "m@f.example", "image:", "g"]
 
 
 def test_a_snippet_of_output_is_as_it_was_written() -> None:

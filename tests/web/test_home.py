@@ -8,8 +8,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+from tests.corpora import DEMO
 from tests.homes import LONG_AGO, assistant, session_id, turns, user, write_session
 from tests.web.serving import served
+from tests.web.test_pages import AUDIT, DISCOUNTS
 
 from stenograph.analysis import Spent
 from stenograph.config import Config
@@ -127,3 +129,34 @@ def test_a_file_whose_name_is_not_utf8_costs_no_other_session_its_pages(tmp_path
     with served(tmp_path) as server:
         for target in ("/", "/usage?since=all", "/stats?since=all", "/usage.csv", "/health", "/search?q=do", "/api/v1/waste"):
             assert server.ask(target).status == 200, target
+
+
+def test_the_list_is_sorted_by_turns(tmp_path: Path) -> None:
+    home = tmp_path / "claude"
+    for number, count in enumerate((3, 5, 4, 9)):
+        write_session(
+            home, session_id(number), [r for each in range(count) for r in turns(1, f"Prompt {each}")], modified=LONG_AGO
+        )
+    with served(home) as server:
+        assert re.findall(r">(\d+) turns?<", server.ask("/?sort=turns").text) == ["9", "5", "4", "3"]
+
+
+def test_a_command_that_was_typed_is_shown_as_typed(tmp_path: Path) -> None:
+    home = tmp_path / "claude"
+    write_session(home, session_id(1), turns(3, "<bash-input>make test</bash-input>"), modified=LONG_AGO)
+    with served(home) as server:
+        page = server.ask("/").text
+    assert "!make test" in page
+    assert "bash-input" not in page
+
+
+def test_projects_with_the_same_name_are_told_apart_in_search(tmp_path: Path) -> None:
+    home = tmp_path / "claude"
+    for session, folder in ((DISCOUNTS, "/home/user"), (AUDIT, "/work")):
+        (path,) = DEMO.glob(f"projects/*/{session}.jsonl")
+        place = home / "projects" / folder.replace("/", "-")
+        place.mkdir(parents=True)
+        (place / path.name).write_text(path.read_text().replace("/home/user/lantern-shop", f"{folder}/lantern-shop"))
+    with served(home) as server:
+        names = re.findall(r"<bdi>(\S*lantern-shop)</bdi>", server.ask("/search?q=cart").text)
+    assert sorted(names) == ["user/lantern-shop"] * 2 + ["work/lantern-shop"] * 2

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from tests.corpora import CORPUS, DEMO, FIXTURES, without_agents
-from tests.homes import session_id, write_session
+from tests.homes import LONG_AGO, session_id, turns, write_session
 from tests.web.browsing import Tab, tab
 from tests.web.serving import served
 
@@ -319,6 +319,30 @@ def test_the_list_is_filtered_while_one_types(browser: Any) -> None:
         page.keyboard.press("j")
         page.keyboard.press("o")
         page.wait_for_url("**/s/*")
+        assert seen.problems == []
+
+
+def test_typing_finds_sessions_that_are_not_on_the_first_page(browser: Any, tmp_path: Path) -> None:
+    home = tmp_path / "claude"
+    for number in range(70):
+        prompt = "Find the needle" if number == 3 else f"Pile hay {number}"
+        write_session(home, session_id(number), turns(3, prompt), modified=LONG_AGO + number)
+    with served(home) as server, tab(browser, server) as seen:
+        page = seen.page
+        seen.open("/")
+        older, rows = page.get_by_text("10 more. Older"), page.locator(".row:visible")
+        older.wait_for()
+        page.keyboard.press("/")
+        page.keyboard.type("needle")
+        page.wait_for_function("() => document.querySelectorAll('.row').length === 1")
+        assert "Find the needle" in rows.inner_text()
+        assert (page.locator("#count").inner_text(), page.locator("#noun").inner_text()) == ("1", "session")
+        assert not older.is_visible()
+        page.fill("#filter", "nothing has this")
+        page.get_by_text("No session matches.").wait_for()
+        page.fill("#filter", "")
+        older.wait_for()
+        assert rows.count() == 60
         assert seen.problems == []
 
 

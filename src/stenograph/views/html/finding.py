@@ -13,6 +13,7 @@ from msgspec.structs import asdict
 from stenograph.check import IN_THE_TREE
 from stenograph.family import session_by_place
 from stenograph.views.html.context import PageContext
+from stenograph.views.html.pages import project_names
 from stenograph.views.html.rendering import ICONS, Template, address_part, tool_name
 from stenograph.views.html.snippets import snippet_html
 from stenograph.views.pages.archive import ArchivePage
@@ -87,6 +88,7 @@ def render_search(
         kinds=[(name, key, facets.kinds.get(_KIND_OF.get(key, ""), 0)) for name, key in _KINDS],
         counted=page is not None and page.facets is not None,
         projects=list(projects.items())[:20],
+        project_name=project_names({*projects, *(hit.project or "" for hit in (page.hits if page else ()))}).get,
         tools=tools,
         tapes=tapes or {},
         tool_icon=lambda tool: ICONS.get(family_of(tool), "tool"),

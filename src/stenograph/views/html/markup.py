@@ -22,10 +22,17 @@ _TAGS = {
     "a", "table", "thead", "tbody", "tr", "th", "td", "span",
 }  # fmt: skip
 _ATTRIBUTES = {"a": {"href", "title"}, "span": {"class"}, "ol": {"start"}, "code": {"class"}, "pre": {"tabindex"}}
+_SCHEMES = ("http://", "https://", "mailto:")
 # More is shown plain: nobody reads it as prose, and it would cost seconds.
 _LONGEST = 200_000
 # As `redact` writes it.
 _SECRET = re.compile(r"\[([a-z][a-z0-9-]{2,40}):([0-9a-f]{12}|\d{1,6})\]")
+
+
+def _anchor(address: str, title: str = "") -> str:
+    """The start of a link. What is not a whole address was relative to something else than our pages, so it leads nowhere."""
+    to = f' href="{escape(address)}"' if address.startswith(_SCHEMES) else ""
+    return f'<a{to} title="{escape(title)}">' if title else f"<a{to}>"
 
 
 @cache
@@ -40,7 +47,11 @@ def _parser(breaks: bool) -> MarkdownIt:
     def image(tokens: Any, place: int, _options: Any, _env: Any) -> str:
         token = tokens[place]
         source = str(token.attrGet("src") or "")
-        return f'<a href="{escape(source)}">image: {escape(token.content or source)}</a>'
+        return f"{_anchor(source)}image: {escape(token.content or source)}</a>"
+
+    def link(tokens: Any, place: int, _options: Any, _env: Any) -> str:
+        token = tokens[place]
+        return _anchor(str(token.attrGet("href") or ""), str(token.attrGet("title") or ""))
 
     def heading(tokens: Any, place: int, _options: Any, _env: Any) -> str:
         """A turn has a heading of the second level: those of its text are below it."""
@@ -52,6 +63,7 @@ def _parser(breaks: bool) -> MarkdownIt:
     rules = parser.renderer.rules  # type: ignore[attr-defined]
     rules["fence"] = rules["code_block"] = fence
     rules["image"] = image
+    rules["link_open"] = link
     rules["heading_open"] = rules["heading_close"] = heading
     return parser
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
 from markupsafe import Markup
 
+from stenograph.inputs import as_typed
 from stenograph.pricing import window_of_calls
 from stenograph.sessions import HIDDEN
 from stenograph.views.html.context import PageContext
@@ -110,7 +111,7 @@ def _prompts(page: TimelinePage) -> dict[int, str]:
     return {turn.number: one_line(turn.prompt) for turn in page.outline}
 
 
-def project_names(projects: Sequence[str]) -> dict[str, str]:
+def project_names(projects: Collection[str]) -> dict[str, str]:
     """The last part of each path; with the part before it where two would be the same."""
     last = {project: base_name(project) for project in projects}
     many = Counter(last.values())
@@ -156,8 +157,8 @@ def _row_facts(found: HomeRow) -> list[str]:
     ]
     if row.summary and row.summary != row.title:
         facts.append(one_line(row.summary))
-    elif row.first_prompt and row.title and row.first_prompt[:40] != row.title[:40]:
-        facts.append(f"“{one_line(row.first_prompt)[:140]}”")
+    elif row.first_prompt and row.title and (prompt := as_typed(row.first_prompt))[:40] != row.title[:40]:
+        facts.append(f"“{one_line(prompt)[:140]}”")
     return [fact for fact in facts if fact]
 
 

@@ -128,7 +128,7 @@ def home_page(
     """The page of all sessions of a listing; `expiring` are those that Claude Code deletes soon and that are not
     archived, with whether they are overdue.
 
-    `counted` counts the turns of those on the page; `drawn` and `costs` say what the index knows of them.
+    `counted` counts the turns of those on the page, or of all to sort them; `drawn` and `costs` say what the index knows of them.
     """
     expiring = expiring or {}
     now = now or datetime.now(UTC)
@@ -139,12 +139,15 @@ def home_page(
 
     pool = [info for info in listing.sessions if info.hidden == query.hidden] if query.hidden else shown
     found = [info for info in pool if _matches(info, query) and (not query.expiring or expires(info))]
+    if query.sort == "turns":
+        found = counted(found)
     found.sort(key=SORTS.get(query.sort, SORTS["last"]))
     if query.sort == "cost":
         spent = costs([info.path for info in found])
         found.sort(key=lambda info: -spent[info.path].cost if info.path in spent else 0)
     page = max(1, query.page)
-    rows = counted(found[(page - 1) * ROWS : page * ROWS])
+    rows = found[(page - 1) * ROWS : page * ROWS]
+    rows = rows if query.sort == "turns" else counted(rows)
     known, spending = drawn(rows), costs([info.path for info in rows])
     running = [info for info in found if info.status.value == "running"]
     return ViewerHomePage(

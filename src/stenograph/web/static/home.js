@@ -2,8 +2,19 @@
 import { tick } from "./clock.js";
 import { $, $$, fetchText, keepPlace, parse, reached, renew } from "./dom.js";
 
+const LIST = [".facet", "#now", "#sessions", "#rest", "#count", "#noun", "#running"];
 const filter = $("#filter");
+let asking = 0;
 filter?.addEventListener("input", () => {
+  clearTimeout(asking);
+  if (isWhole()) narrow();
+  else asking = setTimeout(ask, 150);
+});
+
+// Whether all sessions are on this page.
+const isWhole = () => !$("[rel=next]") && !filter.defaultValue && !new URLSearchParams(location.search).has("page");
+
+function narrow() {
   const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
   let shown = 0;
   for (const row of $$(".row")) {
@@ -27,9 +38,29 @@ filter?.addEventListener("input", () => {
   const deeper = $("#deeper");
   if (deeper) deeper.search = new URLSearchParams({ q: filter.value });
   $("#count").textContent = shown;
-});
+  $("#noun").textContent = shown === 1 ? "session" : "sessions";
+}
 
-// Enter asks the server: the list shows only the newest sessions.
+// What this page does not have is on the server.
+async function ask() {
+  const words = filter.value;
+  const address = new URL(location.href);
+  address.searchParams.delete("page");
+  if (words) address.searchParams.set("q", words);
+  else address.searchParams.delete("q");
+  try {
+    const page = parse(await fetchText(address));
+    reached(true);
+    if (filter.value !== words) return; // typed meanwhile
+    filter.defaultValue = words;
+    filter.value = words;
+    history.replaceState(null, "", address);
+    renew(LIST, page);
+    tick();
+  } catch {
+    reached(false);
+  }
+}
 
 // Milliseconds between two looks: while something runs, and while nothing does.
 const SOON = 5_000;
@@ -46,7 +77,7 @@ async function refresh() {
     if (isFiltering()) return; // typed meanwhile
     const chosen = $(".row.sel h3 a")?.href;
     const isFocused = Boolean(document.activeElement?.closest(".row.sel"));
-    keepPlace(() => renew([".facet", "#now", "#sessions", "#count", "#running"], page));
+    keepPlace(() => renew(LIST, page));
     tick();
     const row = chosen && $$(".row h3 a").find((link) => link.href === chosen)?.closest(".row");
     row?.classList.add("sel");
