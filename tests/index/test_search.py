@@ -365,3 +365,8 @@ def test_reports_of_background_tasks_are_notes_without_tags(tmp_path: Path) -> N
         (hit,) = search(store, parse_query(word)).hits
         found = [(line.kind, " ".join(line.text.split())) for line in hit.lines]
         assert found == [(TextKind.NOTE, f"b1 {word.capitalize()} tests passed")]
+
+
+@pytest.mark.parametrize("query", ["cart* cart*", "cart* OR cart*", "(cart* cart*) OR cart*"])
+def test_a_word_that_is_repeated_is_sought_once(query: str) -> None:
+    assert parse_query(query) == parse_query("cart*")

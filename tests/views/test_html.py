@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime, timedelta
+from html import unescape
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -196,6 +197,31 @@ def test_links_of_a_text_lead_to_whole_addresses_only() -> None:
     html = markdown_html("[a](src/a.py) [b](/b) [c](//c.example/) [d](#d) [e](https://e.example/ 'E') <m@f.example> ![g](g.png)")
     assert re.findall(r'href="([^"]*)"', html) == ["https://e.example/", "mailto:m@f.example"]
     assert re.sub(r"<[^>]*>", "", html).split() == ["a", "b", "c", "d", "e", "m@f.example", "image:", "g"]
+
+
+_TOKEN = "A1b2" * 9
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        f"ghp_**{_TOKEN}**",
+        f"ghp&#95;{_TOKEN}",
+        f"ghp_`{_TOKEN}`",
+        f"ghp_{_TOKEN[:8]}*{_TOKEN[8:]}*",
+        f"ghp_~~{_TOKEN}~~",
+        f"[ghp_](https://a.example){_TOKEN}",
+        f'[x](https://a.example "ghp&#95;{_TOKEN}")',
+    ],
+)
+def test_a_secret_that_markdown_hides_does_not_show_when_it_is_rendered(hidden: str) -> None:
+    html = markdown_html(f"The **word** is {hidden}, and")
+    assert f"ghp_{_TOKEN}" not in unescape(re.sub("<[^>]*>", "", html))
+    assert f"ghp_{_TOKEN}" not in unescape(html)
+    assert "The word is" in html
+    assert "<strong>word</strong>" in markdown_html(f"The **word** is {_TOKEN}, and")
+    # Who asked for an export with secrets gets what was written.
+    assert "<strong>word</strong>" in markdown_html(f"The **word** is {hidden}, and ghp_{_TOKEN}")
 
 
 def test_a_snippet_of_output_is_as_it_was_written() -> None:

@@ -18,7 +18,8 @@ MARKDOWN = (
     f"{TEXT}\n\n# {TEXT}\n\n[link](javascript:{RUN}) [data](data:text/html,<script>{RUN}</script>) "
     f'![image](http://127.0.0.1:9/x.png "t" onerror={RUN}) <javascript:{RUN}> [a](  java\tscript:{RUN})\n\n'
     f'```html" onload="{RUN}\n{TEXT}\n```\n\n| a | b |\n|---|---|\n| {TEXT} | `{TEXT}` |\n\n- {TEXT}\n\n'
-    f'<a href="javascript:{RUN}">x</a> [ref]\n\n[ref]: javascript:{RUN}\n'
+    f'<a href="javascript:{RUN}">x</a> [ref]\n\n[ref]: javascript:{RUN}\n\n'
+    f'[title](https://a.example/ \'" onmouseover="{RUN}\') [address](https://a.example/"onmouseover="{RUN})\n'
 )
 ANSI = (
     f"\x1b[31m{TEXT}\x1b[0m\x1b]8;;javascript:{RUN}\x07link\x1b]8;;\x07\x1b]0;{TEXT}\x07"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import socket
 import time
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from tests.web.serving import Answer, Served, served
 
 from stenograph.testing.lines import encode, text
 from stenograph.views import documents, json_schema
+from stenograph.web import home_questions
 from stenograph.web.loading import AnswerCache
 
 LONG, TOOLS, TAGGED = session_id(1), session_id(2), session_id(3)
@@ -396,3 +398,28 @@ def test_a_page_that_is_missing_leads_back(viewer: Served) -> None:
     assert 'aria-label="Pages"' in missing.text
     # Who is not let in learns nothing but that.
     assert "aria-label" not in viewer.raw("/s/none").text
+
+
+def test_a_page_says_what_is_not_there(viewer: Served) -> None:
+    headings = [re.findall("<h1[^>]*>([^<]*)", viewer.ask(f"/s/{target}").text) for target in ("none", f"{LONG}?branch=9")]
+    assert headings == [["No such session"], ["No such branch"]]
+
+
+def test_a_search_ends_in_time(viewer: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A link of any site can open the page of a search, and others wait until it is answered."""
+    many = "+OR+".join(f"{letter}*" for letter in "abcdefghijklmnopqrstuvwxyz")
+
+    def ask(limit: int) -> Answer:
+        """With a limit of its own: answers are kept as long as nothing changes."""
+        return viewer.ask(f"/api/v1/search?q={many}&facets=true&limit={limit}")
+
+    found = ask(50).json
+    assert found["facets"]["kinds"]
+    monkeypatch.setattr("stenograph.index.store._BETWEEN_LOOKS", 10)  # these sessions are small
+    monkeypatch.setattr(home_questions, "_LONGEST_COUNT", -1.0)
+    assert ask(51).json == found | {"facets": None}
+    monkeypatch.setattr(home_questions, "_LONGEST_SEARCH", -1.0)
+    assert (ask(52).status, "took too long" in ask(52).json["detail"]) == (400, True)
+    assert "took too long" in viewer.ask(f"/search?q={many}").text
+    monkeypatch.undo()
+    assert ask(53).json == found

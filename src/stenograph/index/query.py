@@ -167,7 +167,7 @@ def _any_of(pieces: list[str], depth: int) -> tuple[Query | None, list[str]]:
     items: list[Query] = []
     while True:
         item, pieces = _all_of(pieces, depth)
-        if item is not None:
+        if item is not None and item not in items:
             items.append(item)
         if not pieces or pieces[0] != "OR":
             break
@@ -182,7 +182,7 @@ def _all_of(pieces: list[str], depth: int) -> tuple[Query | None, list[str]]:
             pieces = pieces[1:]
             continue
         item, pieces = _one(pieces, depth)
-        if item is not None:
+        if item is not None and item not in items:
             items.append(item)
     return (items[0] if len(items) == 1 else AllOf(tuple(items)) if items else None), pieces
 

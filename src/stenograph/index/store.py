@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -128,6 +129,10 @@ INSERT INTO text (text, rank) VALUES ('hashsize', 8388608);
 """
 
 
+# Steps of SQLite between two looks at the clock: less than a millisecond.
+_BETWEEN_LOOKS = 5_000
+
+
 class IndexStore:
     """An open store. `connection` has no transaction open between calls."""
 
@@ -152,6 +157,20 @@ class IndexStore:
             yield
         finally:
             self.connection.rollback()
+
+    @contextlib.contextmanager
+    def within(self, seconds: float) -> Iterator[None]:
+        """What is asked meanwhile is given up after so many seconds. Raises TimeoutError."""
+        end = time.monotonic() + seconds
+        self.connection.set_progress_handler(lambda: time.monotonic() > end, _BETWEEN_LOOKS)
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            if time.monotonic() > end:
+                raise TimeoutError("the question took too long") from error
+            raise
+        finally:
+            self.connection.set_progress_handler(None, 0)
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:

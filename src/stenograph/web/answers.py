@@ -53,6 +53,8 @@ def error_page(request: Request, error: RequestError, context: PageContext) -> R
 
 _HEADINGS = {
     "session-not-found": "No such session",
+    "branch-not-found": "No such branch",
+    "agent-not-found": "No such subagent",
     "not-found": "Nothing here",
     "busy": "The session is in use",
     "unreadable": "The session cannot be read",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,7 +20,7 @@ from stenograph.web.parameters import CheckQuery, SearchQuery, SessionsQuery
 from stenograph.web.shelf import Shelf, Viewer
 
 if TYPE_CHECKING:
-    from stenograph.index import Cast, Found, IndexStore, Tick
+    from stenograph.index import Cast, Found, IndexStore, SyncReport, Tick
     from stenograph.views import ArchivePage, CheckPage, OverviewPage, ResumabilityPage, SearchPage, SessionsPage
 
 #: Bytes of the sessions on a page that are read to count turns that the index does not know.
@@ -28,6 +29,8 @@ _COUNTED_BYTES = 32 << 20
 _MOST_DRAWN = 500
 #: How long one request looks for what releases would lose, and again for what helps. A session of 4 MB takes a second or more.
 _LOOKING_SECONDS = 3.0
+#: How long one search takes at most, and counting what it would find with other filters. Other questions wait for that.
+_LONGEST_SEARCH, _LONGEST_COUNT = 8.0, 2.0
 
 
 class Portable(NamedTuple):
@@ -159,16 +162,20 @@ class HomeQuestions(Shelf):
         sought = parse_query(query.q)
         # The index counts what a link leads to as well.
         has_facets = query.facets and self._served_files() is None
-        return self._index.ask(
-            lambda store, report: search_page(
-                query.q,
-                sought,
-                self._within(search(store, sought, narrowed, limit=query.limit, lines=query.lines, newest=query.newest)),
-                report,
-                self.masker.mask,
-                facets=count_facets(store, sought, narrowed) if has_facets else None,
-            )
-        )
+
+        def answer(store: IndexStore, report: SyncReport) -> SearchPage:
+            try:
+                with store.within(_LONGEST_SEARCH):
+                    found = search(store, sought, narrowed, limit=query.limit, lines=query.lines, newest=query.newest)
+            except TimeoutError:
+                raise UsageError("the search took too long; use fewer words, or longer ones") from None
+            facets = None
+            if has_facets:
+                with suppress(TimeoutError), store.within(_LONGEST_COUNT):
+                    facets = count_facets(store, sought, narrowed)
+            return search_page(query.q, sought, self._within(found), report, self.masker.mask, facets=facets)
+
+        return self._index.ask(answer)
 
     def _within(self, found: Found) -> Found:
         """Without what is in files outside: the index is also the command line's, and knows them."""

@@ -12,7 +12,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from stenograph.errors import SessionNotFoundError
 from stenograph.sessions import choose_branch
 from stenograph.views import Timeline, find_step, mask_page, render_markdown
 from stenograph.views.html import PageContext, render_session, render_step, render_turns
@@ -93,12 +92,12 @@ class Timelines:
         self._kept: OrderedDict[tuple[str, int], tuple[Session, Collection[int], Timeline]] = OrderedDict()
 
     def get(self, session: Session, branch: int, copies: Collection[int]) -> Timeline:
-        """Raises SessionNotFoundError for a branch that is not there."""
+        """Raises RequestError for a branch that is not there."""
         kept = self._kept.get((session.id, branch))
         if kept and kept[0] is session and kept[1] == copies:
             return kept[2]
         if branch > len(session.branches):
-            raise SessionNotFoundError(f"the session has no branch {branch}")
+            raise RequestError(404, "branch-not-found", f"the session has no branch {branch}")
         timeline = Timeline(session, choose_branch(session, branch or None), title=session.title, copies=copies)
         self._kept[(session.id, branch)] = (session, copies, timeline)
         while len(self._kept) > _KEPT:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from html import unescape
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
+from stenograph.redact import find_secrets
 from stenograph.views.html.code import code_html
 from stenograph.views.text import harmless
 
@@ -25,6 +27,10 @@ _ATTRIBUTES = {"a": {"href", "title"}, "span": {"class"}, "ol": {"start"}, "code
 _SCHEMES = ("http://", "https://", "mailto:")
 # More is shown plain: nobody reads it as prose, and it would cost seconds.
 _LONGEST = 200_000
+_TAG = re.compile("<[^>]*>")
+# What leaves no gap between two words.
+_INLINE_TAG = re.compile(r"</?(?:em|strong|s|a|code|span)\b[^>]*>")
+_ATTRIBUTE = re.compile('(?:href|title)="([^"]*)"')
 # As `redact` writes it.
 _SECRET = re.compile(r"\[([a-z][a-z0-9-]{2,40}):([0-9a-f]{12}|\d{1,6})\]")
 
@@ -83,7 +89,18 @@ def markdown_html(text: str, *, breaks: bool = False) -> Markup:
         url_schemes={"http", "https", "mailto"},
         link_rel="noopener noreferrer",
     )
-    return with_secrets(Markup(clean))
+    return with_secrets(_without_hidden(clean, text))
+
+
+def _without_hidden(html: str, source: str) -> Markup:
+    """Marks and entities may hide a secret that shows when they are gone: the words of such a text, without it."""
+    words = unescape(_TAG.sub("\n", _INLINE_TAG.sub("", html)))
+    secrets = find_secrets(words)
+    if not (secrets or find_secrets(unescape("\n".join(_ATTRIBUTE.findall(html))))) or find_secrets(source):
+        return Markup(html)
+    for secret in reversed(secrets):
+        words = f"{words[: secret.start]}[{secret.name}]{words[secret.end :]}"
+    return Markup('<p class="pre">{}</p>').format(harmless(words, keep_tabs=True).strip())
 
 
 def inline_words(line: str, signs: re.Pattern[str]) -> str:
