@@ -32,6 +32,8 @@ class Say:
     overloaded_after: int | None = None
     #: After so many events the connection is closed.
     cut_after: int | None = None
+    #: Characters of a piece of text; None: each text comes in two pieces.
+    piece: int | None = None
 
 
 @dataclass(frozen=True)

@@ -259,7 +259,7 @@ class _StageHandler(MessagesHandler):
             self._send_json(200, message)
 
     def _stream(self, answer: Say, message: Json) -> None:
-        events = [_wire(name, data) for name, data in _events(message)]
+        events = [_wire(name, data) for name, data in _in_pieces(_events(message), answer.piece)]
         if answer.overloaded_after is not None:
             events = events[: answer.overloaded_after]
             events.append(_wire("error", {"error": {"type": "overloaded_error", "message": "Overloaded"}}))
@@ -277,6 +277,16 @@ class _StageHandler(MessagesHandler):
             self.wfile.write(event)
             self.wfile.flush()
             time.sleep(answer.pause)
+
+
+def _in_pieces(events: Iterator[tuple[str, Json]], size: int | None) -> Iterator[tuple[str, Json]]:
+    for name, data in events:
+        words = data.get("delta", {}).get("text", "")
+        if size is None or not words:
+            yield name, data
+            continue
+        for start in range(0, len(words), size):
+            yield name, {**data, "delta": {**data["delta"], "text": words[start : start + size]}}
 
 
 def _wire(name: str, data: dict[str, Any]) -> bytes:

@@ -30,6 +30,8 @@ from stenograph.agent.permissions.live_policy import PermissionUpdate
 
 
 class _Output(DummyOutput):
+    on_trim: Callable[[], None]
+
     def __init__(self, columns: int, rows: int) -> None:
         self._size = Size(rows=rows, columns=columns)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import re
@@ -307,6 +308,32 @@ def test_the_screen_follows_a_resize_and_nothing_is_drawn_twice(tmp_path: Path) 
             assert (seen.count("steno 0."), seen.count("Hello.")) == (1, 1)
             lines = [line.strip(" ─\xa0") for line in seen.rstrip().split("\n")]
             assert lines[-6:-1] == ["Hello.", "", "", ">", ""]
+
+
+def _seen_above(terminal: Terminal, words: str) -> bool | None:
+    return words in terminal.history() or None
+
+
+@pytest.mark.proof
+def test_a_window_that_becomes_narrower_while_text_arrives_keeps_one_copy_of_each_line(tmp_path: Path) -> None:
+    items = "".join(f"{number}. Item-{number} {'of many words ' * 9}\n" for number in range(1, 8))
+    code = "".join(
+        f"line_{number} = 'long enough for two rows of a window that has only forty columns'\n" for number in range(30)
+    )
+    words = " ".join(f"word-{number}" for number in range(300))
+    answer = Say([text(f"{items}\n```python\n{code}```\n\n{words} end-of-it")], pause=0.01, piece=12)
+    with console(tmp_path, {"one": [answer]}, columns=100) as (terminal, _):
+        enter(terminal, cue("one", "Begin."))
+        for seen, columns in (("Item-5 ", 50), ("line_9 ", 100), ("line_20 ", 40), ("word-60 ", 80), ("word-150 ", 36)):
+            terminal.wait_until(functools.partial(_seen_above, terminal, seen), seen)
+            terminal._ask_tmux("resize-window", "-x", str(columns), "-y", "24")
+        terminal.wait_for("end-of-it")
+        terminal.wait_for("? help")
+        terminal.wait_until_still()
+        shown = terminal.history().split()
+    names = [f"Item-{number}" for number in range(1, 8)]
+    names += [f"line_{number}" for number in range(30)] + [f"word-{number}" for number in range(300)]
+    assert [word for word in shown if word in set(names)] == names
 
 
 @pytest.mark.proof

@@ -2,34 +2,67 @@ from __future__ import annotations
 
 import itertools
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stenograph.agent.faces.console.markdown_stream import MarkdownStream
+from stenograph.agent.faces.console.markdown_stream import Block, MarkdownStream
 
-LIST = "1. one\n   - nested\n\n   more of one\n2. two"
+ONE = "1. one\n   - nested\n\n   more of one"
 FENCE = "```python\ndef f():\n\n    return 1\n```"
-TEXT = f"# Title\n\nA paragraph\nof two lines.\n\n{LIST}\n\n{FENCE}\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nThe end."
-BLOCKS = ["# Title", "A paragraph\nof two lines.", LIST, FENCE, "| a | b |\n|---|---|\n| 1 | 2 |", "The end."]
+TEXT = f"# Title\n\nA paragraph\nof two lines.\n\n{ONE}\n2. two\n\n{FENCE}\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nThe end."
+TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
+BLOCKS = [Block("# Title"), Block("A paragraph\nof two lines."), Block(ONE), Block("2. two", True), Block(FENCE), Block(TABLE)]
+LAST = Block("The end.")
 
 
-def test_blocks_end_at_an_empty_line_before_text_at_the_margin() -> None:
+def test_blocks_end_at_an_empty_line_before_text_at_the_margin_and_between_items() -> None:
     stream = MarkdownStream()
     stream.feed(TEXT + "\n")
-    assert stream.take() == BLOCKS[:-1]
+    assert stream.take() == BLOCKS
     assert stream.rest.strip() == "The end."
-    assert stream.end() == ["The end."]
+    assert stream.end() == [LAST]
 
 
 @given(st.lists(st.integers(1, len(TEXT) - 1), max_size=40))
 def test_how_the_text_is_cut_into_deltas_does_not_matter(places: list[int]) -> None:
     edges = [0, *sorted(set(places)), len(TEXT)]
     stream = MarkdownStream()
-    blocks: list[str] = []
+    blocks: list[Block] = []
     for start, end in itertools.pairwise(edges):
         stream.feed(TEXT[start:end])
         blocks += stream.take()
-    assert blocks + stream.end() == BLOCKS
+    assert blocks + stream.end() == [*BLOCKS, LAST]
+
+
+@pytest.mark.parametrize(
+    ("text", "begins"),
+    [
+        ("one two three", True),
+        ("a **bold word** three", True),
+        ("a **bold and more", False),
+        ("`f(*args)` and `[0]` four", True),
+        ("the `code and more", False),
+        ("see [the page](http://x/) now", True),
+        ("see [the page and more", False),
+        ("snake_case is no _mark yet", False),
+        ("a | b c", False),
+        ("- an item of words", False),
+        ("> quoted words of it", False),
+        ("see below\n- an item", False),
+        ("```\ncode of words", False),
+        # What follows would become a list.
+        ("see it - now", False),
+    ],
+)
+def test_the_beginning_of_a_paragraph_is_taken_where_nothing_can_change_it(text: str, begins: bool) -> None:
+    stream = MarkdownStream()
+    stream.feed(text)
+    words = text.split(" ")
+    taken = stream.beginning(2 if len(words) <= 4 and "see it" in text else len(words) - 1)
+    assert taken == (" ".join(words[:-1]) + " " if begins else "")
+    stream.leave_out(taken)
+    assert stream.end() == [Block(text[len(taken) :], True)]
 
 
 def test_a_fence_that_grows_too_large_is_divided_and_stays_a_fence() -> None:
@@ -38,8 +71,9 @@ def test_a_fence_that_grows_too_large_is_divided_and_stays_a_fence() -> None:
     stream.feed("```text\n" + "\n".join(lines) + "\n```\n")
     blocks = stream.end()
     assert len(blocks) > 1
-    assert all(block.startswith("```text\n") and block.endswith("```") for block in blocks)
-    assert [line for block in blocks for line in block.split("\n")[1:-1]] == lines
+    assert all(block.text.startswith("```text\n") and block.text.endswith("```") for block in blocks)
+    assert [line for block in blocks for line in block.text.split("\n")[1:-1]] == lines
+    assert [block.is_joined for block in blocks] == [False, *[True] * (len(blocks) - 1)]
 
 
 def test_what_still_grows_stays_small() -> None:
@@ -57,4 +91,4 @@ def test_only_the_end_of_a_long_paragraph_is_drawn_while_it_grows() -> None:
     assert len(shown) <= 2_000
     assert shown.startswith("word")
     assert shown.endswith("word19999 ")
-    assert len(stream.end()[0].split()) == 20_000
+    assert len(stream.end()[0].text.split()) == 20_000

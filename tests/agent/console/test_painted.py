@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import os
 import pty
@@ -13,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from prompt_toolkit.keys import Keys
 from tests.agent.console.seat import in_a_loop, seat, settled
 from tests.cli.running import SOURCE
@@ -82,6 +85,39 @@ def test_each_turn_says_what_was_changed_in_it_alone() -> None:
         "■ Interrupted.",
         "■ Interrupted. Nothing was changed in this turn.",
     ]
+
+
+ANSWER = (
+    "The first of many words that fill lines, **some of them bold** and `some(*code)`, more than one.\n\n- one item of words\n"
+    "- two\n- three items\n\n```text\nnumber one\n\n  number two\n\nnumber three\n```\n\nWords after it - and\nmore on a line.\n"
+)
+WORDS = ANSWER.replace("**", "").replace("```text", "").replace("`", "").replace("\n- ", "\n").split()
+
+
+@given(st.lists(st.integers(1, len(ANSWER) - 1), max_size=60), st.integers(16, 60))
+def test_what_is_printed_before_a_block_ends_is_printed_once_and_in_order(places: list[int], columns: int) -> None:
+    look = Look(color=False, columns=columns)
+    painter = Painter(look, "/home/user/shop")
+    painter.take(events.BlockBegin(index=0, kind="text"))
+    lines: list[str] = []
+    edges = [0, *sorted(set(places)), len(ANSWER)]
+    for number, (start, end) in enumerate(itertools.pairwise(edges)):
+        painter.take_text(ANSWER[start:end])
+        lines += painter.take_lines()
+        # A window may become narrower or wider at any time.
+        look.columns = columns + number % 3
+    painter.take(events.BlockEnd(index=0, block={}))
+    lines += painter.take_lines()
+    assert [word for word in " ".join(lines).split() if word != "•"] == WORDS
+
+
+def test_a_long_paragraph_is_printed_as_it_grows() -> None:
+    painter = Painter(LOOK, "/home/user/shop")
+    painter.take(events.BlockBegin(index=0, kind="text"))
+    painter.take_text(" ".join(f"word{number}" for number in range(200)))
+    printed, live = " ".join(painter.take_lines()).split(), " ".join(painter.live()).split()
+    assert printed + live == [f"word{number}" for number in range(200)]
+    assert len(live) <= 3 * 14
 
 
 def test_a_background_command_that_is_stopped_did_not_fail(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ In: events, a look. Out: `take_lines`, each line once, and `live`. Knows nothing
 
 from __future__ import annotations
 
+import functools
 import re
 import time
 from collections import deque
@@ -17,7 +18,7 @@ from msgspec import Struct, field
 from stenograph.agent.engine import events
 from stenograph.agent.engine.events import Event, Outcome
 from stenograph.agent.faces.console.look import Look
-from stenograph.agent.faces.console.markdown_stream import MarkdownStream
+from stenograph.agent.faces.console.markdown_stream import Block, MarkdownStream
 from stenograph.agent.faces.console.tool_lines import (
     answered_lines,
     asked_part,
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 #: Lines of a running tool's output.
 _TAIL = 3
+#: Lines of a text that grows: more of it are printed as soon as they stay as they are.
+_GROWING = 3
 #: Steps of a subagent that are shown.
 _STEPS = 3
 #: What ctrl-o can unfold.
@@ -78,6 +81,7 @@ class Painter:
         self._lines: list[str] = []
         self._text: MarkdownStream | None = None
         self._has_text = False  # blocks of this text were printed
+        self._fenced = ""  # the beginning of a growing block with code that was printed
         self._thinking = 0.0
         self._thought: list[str] = []
         self._composing = ""
@@ -104,11 +108,12 @@ class Painter:
         return lines
 
     def live(self) -> list[str]:
-        """What is under way, in at most half the screen but for the text, which may take more."""
+        """What is under way, in at most half the screen."""
         look = self.look
         lines: list[str] = []
         if self._text is not None and (rest := self._text.end_of_rest(look.columns * look.rows).strip("\n")):
-            lines += self._markdown(rest)[-max(4, look.rows - 10) :]
+            # Of what can't be printed yet, not more than fits when the window becomes half as wide.
+            lines += self._markdown(rest)[self._lines_of_fence() :][-max(_GROWING + 1, look.rows // 2 - 5) :]
         if self._thinking:
             lines.append(look.row("thinking", duration(self._ms(self._thinking)), mark=look.paint("· ", *QUIET), codes=QUIET))
         if self._composing:
@@ -218,7 +223,7 @@ class Painter:
     def said(self, text: str) -> None:
         """A whole text of the model's."""
         self._flush_text()
-        self._print_blocks([text])
+        self._print_blocks([Block(text)])
 
     def shell(self, output: str, exit_code: int, *, is_stopped: bool = False) -> None:
         """What the person's own command printed, and how it ended."""
@@ -331,25 +336,38 @@ class Painter:
     def _flush_text(self) -> None:
         if self._text is not None:
             self._print_blocks(self._text.take())
+            self._print_early(self._text)
 
-    def _print_blocks(self, blocks: list[str]) -> None:
-        if blocks:
-            self._release()
+    def _print_early(self, text: MarkdownStream) -> None:
+        """Lines of a growing block that nothing can change any more."""
+        if code := text.rest_of_fence:
+            if "\n" in code and code != self._fenced:
+                self._print_block(code, is_joined=text.is_joined or bool(self._fenced))
+                self._fenced = code
+            return
+        lines = self._markdown(text.rest)[:-_GROWING]
+        words = len(_COLOR.sub("", "\n".join(lines)).split())
+        if words and (begun := text.beginning(words)) and self._markdown(begun) == lines:
+            self._print_block(begun, is_joined=text.is_joined)
+            text.leave_out(begun)
+
+    def _print_blocks(self, blocks: list[Block]) -> None:
         for block in blocks:
-            if not self._is_spaced:
-                self._lines.append("")
-            self._lines += self._markdown(block)
-            self._has_text, self._is_spaced, self._last_kind = True, False, "text"
+            self._print_block(block.text, is_joined=block.is_joined or bool(self._fenced))
+            self._fenced = ""
+
+    def _print_block(self, text: str, *, is_joined: bool) -> None:
+        self._release()
+        if not (is_joined or self._is_spaced):
+            self._lines.append("")
+        self._lines += self._markdown(text)[self._lines_of_fence() :]
+        self._has_text, self._is_spaced, self._last_kind = True, False, "text"
+
+    def _lines_of_fence(self) -> int:
+        return len(self._markdown(self._fenced)) if self._fenced else 0
 
     def _markdown(self, text: str) -> list[str]:
-        from stenograph.views import markdown_lines
-
-        lines = list(markdown_lines(text, self.look.prose, color=self.look.color))
-        while lines and not _COLOR.sub("", lines[0]).strip():
-            del lines[0]
-        while lines and not _COLOR.sub("", lines[-1]).strip():
-            del lines[-1]
-        return [f"  {line}".rstrip() for line in lines]
+        return list(_markdown(text, self.look.prose, self.look.color))
 
     def _unfold_thought(self, text: str) -> list[str]:
         pieces = [piece for line in harmless(text).strip().split("\n") for piece in wrap(line, self.look.prose)]
@@ -481,6 +499,19 @@ class Painter:
             if number:
                 yield ""
             yield from make()
+
+
+@functools.lru_cache(maxsize=4)
+def _markdown(text: str, columns: int, color: bool) -> tuple[str, ...]:
+    """Kept for the next frame: a block is drawn more often than it changes."""
+    from stenograph.views import markdown_lines
+
+    lines = list(markdown_lines(text, columns, color=color))
+    while lines and not _COLOR.sub("", lines[0]).strip():
+        del lines[0]
+    while lines and not _COLOR.sub("", lines[-1]).strip():
+        del lines[-1]
+    return tuple(f"  {line}".rstrip() for line in lines)
 
 
 def _may_change(tool: str) -> bool:

@@ -23,6 +23,7 @@ from stenograph.views import duration, harmless, one_line
 if TYPE_CHECKING:
     from stenograph.agent.engine.events import Event
     from stenograph.agent.faces.console.desk import Desk
+    from stenograph.agent.faces.console.markdown_stream import MarkdownStream
     from stenograph.agent.faces.console.panels import Panel
 
 _WORDS = {"•": "tool:", "✗": "failed:", "■": "interrupted:", "!": "note:", "·": "thinking:", "┊": "compaction:", "●": "running:"}
@@ -52,10 +53,13 @@ class PlainPainter(Painter):
         if isinstance(event, events.TurnEnd) and event.agent_id is None:
             self._lines.append(f"status: {event.outcome.value.replace('_', ' ')} in {duration(event.duration_ms)}")
 
-    def _print_blocks(self, blocks: list[str]) -> None:
-        for block in blocks:
-            self._lines += f"{'' if self._has_text else 'model: '}{harmless(block)}".split("\n")
-            self._has_text = True
+    def _print_early(self, text: MarkdownStream) -> None:
+        """Paragraphs are read whole."""
+
+    def _print_block(self, text: str, *, is_joined: bool) -> None:
+        del is_joined
+        self._lines += f"{'' if self._has_text else 'model: '}{harmless(text)}".split("\n")
+        self._has_text = True
 
     def _say(self, kind: str, lines: list[str], *, spaced: bool = False, is_held: bool = False) -> None:
         del kind, spaced, is_held

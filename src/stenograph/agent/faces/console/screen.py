@@ -1,14 +1,13 @@
 """The terminal: finished lines go into its scrollback, and below them what is under way, the input and the status are redrawn.
 
-In: what the desk wants shown, and keys. Out: prompts and named keys for the desk. Only this module and `full_screen` know
-prompt_toolkit. No cursor position is asked for, so that nothing waits for a slow line.
+In: what the desk wants shown, and keys. Out: prompts and named keys for the desk. Only this module, `frame_output` and
+`full_screen` know prompt_toolkit. No cursor position is asked for, so that nothing waits for a slow line.
 """
 
 from __future__ import annotations
 
 import asyncio
 import functools
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -25,15 +24,14 @@ from prompt_toolkit.layout import ConditionalContainer, HSplit, Layout, Window
 from prompt_toolkit.layout.controls import BufferControl, FormattedTextControl
 from prompt_toolkit.layout.dimension import Dimension
 from prompt_toolkit.layout.processors import AfterInput, ConditionalProcessor
-from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.styles import Style
 
+from stenograph.agent.faces.console.frame_output import make_output
 from stenograph.agent.faces.console.look import Look
 from stenograph.agent.faces.console.pasting import Pastes
 
 if TYPE_CHECKING:
     from prompt_toolkit.data_structures import Size
-    from prompt_toolkit.output import Output
 
     from stenograph.agent.faces.console.completing import Completer, Completion
     from stenograph.agent.faces.console.panels import Panel
@@ -56,8 +54,6 @@ _PANEL_KEYS = (
 )  # fmt: skip
 #: Set by the few terminals that cut lines when they become narrower. Others break them anew.
 _CUTTING = ("XTERM_VERSION", "STY")
-# Begin and end of an update that terminals which know it show at once; others ignore it.
-_HOLD, _SHOW = "\x1b[?2026h", "\x1b[?2026l"
 
 
 class ScreenDesk(Protocol):
@@ -117,6 +113,7 @@ class Screen:
         self._waiting: list[str] = []
         self._timer: asyncio.TimerHandle | None = None
         self._height = 0
+        self._is_trimmed = False
         self._live: list[str] = []
         #: As it stood in the input, folded pastes and all.
         self.last_sent = ""
@@ -151,34 +148,40 @@ class Screen:
         self._live = self._desk.live()
         height = self._fit(size)
         lines, self._waiting = self._waiting, []
-        if lines or is_resized or height < self._height:
-            # Erased as a whole: prompt_toolkit alone would keep the space of what became smaller.
-            app.output.write_raw(_HOLD)
-            self._erase()
-            if lines:
-                app.output.write_raw("\r\n".join(lines) + "\r\n")
+        with self._output.frame():
+            if lines or is_resized or height < self._height or self._is_trimmed:
+                # Erased as a whole: prompt_toolkit alone would keep the space of what became smaller.
+                self._erase()
+                if lines:
+                    self._output.write_raw("\r\n".join(lines) + "\r\n")
             app._redraw()
-            app.output.write_raw(_SHOW)
-            app.output.flush()
-        else:
-            app._redraw()
+            if self._is_trimmed:
+                self._erase()
+                app._redraw()
         self._height = height
+
+    def _trim(self) -> None:
+        """A row became shorter. tmux would break it anew as if it were as long as before, until it is erased as a whole."""
+        self._is_trimmed = True
+        self.refresh()
 
     def _erase(self) -> None:
         """Line by line: what is erased from the top of the screen at once, tmux keeps in its history."""
-        renderer, output = self._app.renderer, self._app.output
+        renderer = self._app.renderer
         if (drawn := renderer._last_screen) is not None and drawn.height > 1:
             row, column, below = renderer._cursor_pos.y, renderer._cursor_pos.x, drawn.height - 1
             up = f"\x1b[{row}A" if row else ""
             back = f"\x1b[{below - row}A" if below > row else ""
             forward = f"\x1b[{column}C" if column else ""
-            output.write_raw("\r" + up + "\x1b[2K" + "\x1b[B\x1b[2K" * below + back + forward)
+            self._output.write_raw("\r" + up + "\x1b[2K" + "\x1b[B\x1b[2K" * below + back + forward)
         renderer.erase()
+        self._is_trimmed = False
 
     def _resize(self) -> None:
         self._find_cursor()
-        self._erase()
-        self._app._redraw()
+        with self._output.frame():
+            self._erase()
+            self._app._redraw()
 
     def _find_cursor(self) -> bool:
         """Whether the terminal was resized. A narrower one breaks what was drawn into more rows above the cursor."""
@@ -498,12 +501,13 @@ class Screen:
                 self._lines_of(self._below),
             ]
         )
-        output = make_output(color=look.color)
+        self._output = make_output(color=look.color)
+        self._output.on_trim = self._trim
         app = _Application(
             layout=Layout(body, focused_element=self.buffer),
             key_bindings=self._bindings(),
             style=Style([("you", "bold ansibrightblue"), ("quiet", "dim")]) if look.color else Style([]),
-            output=output,
+            output=self._output,
             full_screen=False,
             erase_when_done=True,
             min_redraw_interval=0.02,
@@ -532,12 +536,3 @@ class Screen:
         if self._completion is not None and (self.panel is None or self._is_held):
             return [*lines[:1], *self._completion.lines(self._desk.look)]
         return lines
-
-
-def make_output(*, color: bool) -> Output:
-    from prompt_toolkit.output.vt100 import Vt100_Output
-
-    depth = ColorDepth.DEPTH_4_BIT if color else ColorDepth.DEPTH_1_BIT
-    output = Vt100_Output.from_pty(sys.stdout, default_color_depth=depth)
-    output.enable_cpr = False
-    return output
