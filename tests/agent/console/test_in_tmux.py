@@ -310,6 +310,25 @@ def test_the_screen_follows_a_resize_and_nothing_is_drawn_twice(tmp_path: Path) 
             assert lines[-6:-1] == ["Hello.", "", "", ">", ""]
 
 
+@pytest.mark.proof
+def test_ctrl_l_draws_the_end_of_the_conversation_again(tmp_path: Path) -> None:
+    answer = "\n".join(f"- Item-{number}." for number in range(40))
+    with console(tmp_path, {"one": [say(text(answer))]}) as (terminal, _):
+        enter(terminal, cue("one", "Begin."))
+        terminal.wait_for("Item-39.")
+        terminal.wait_until_still()
+        screen, history = terminal.screen(), terminal.history()
+        # What another program writes into the window.
+        tty = Path(terminal._ask_tmux("display-message", "-p", "#{pane_tty}").strip())
+        tty.write_text("\x1b[5;1Hwritten over it" * 3)
+        terminal.wait_for("written over it")
+        terminal.press("C-l")
+        terminal.wait_until_still()
+        assert (terminal.screen(), terminal.history()) == (screen, history)
+        terminal.type("typed after")
+        assert terminal.screen() == screen.replace("\n> \n", "\n> typed after\n")
+
+
 def _seen_above(terminal: Terminal, words: str) -> bool | None:
     return words in terminal.history() or None
 

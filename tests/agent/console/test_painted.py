@@ -120,6 +120,29 @@ def test_a_long_paragraph_is_printed_as_it_grows() -> None:
     assert len(live) <= 3 * 14
 
 
+def _cut_off(text: str) -> tuple[list[str], list[str]]:
+    """What is printed and what is drawn when a response breaks off after a text."""
+    painter = Painter(LOOK, "/home/user/shop")
+    painter.take(events.ResponseBegin(message_id="m", model="opus", usage={}))
+    painter.take(events.BlockBegin(index=0, kind="text"))
+    painter.take_text(text)
+    lines = painter.take_lines()
+    painter.take(events.Retry(attempt=1, max_retries=10, wait=1.0, reason="the connection broke off", status=0))
+    return [line for line in lines + painter.take_lines() if line], painter.live()
+
+
+def test_what_was_printed_of_an_answer_that_was_cut_off_is_marked() -> None:
+    printed, live = _cut_off("One paragraph.\n\nAnother that grows")
+    assert printed == ["  One paragraph.", "! The answer was cut off. It starts again below."]
+    assert [line[:26] for line in live] == ["! the connection broke off"]
+
+
+def test_an_answer_that_was_cut_off_before_anything_was_printed_leaves_nothing() -> None:
+    printed, live = _cut_off("A paragraph that grows")
+    assert printed == []
+    assert len(live) == 1
+
+
 def test_a_background_command_that_is_stopped_did_not_fail(tmp_path: Path) -> None:
     said: list[str] = []
 

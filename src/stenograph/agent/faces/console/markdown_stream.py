@@ -45,7 +45,7 @@ class MarkdownStream:
 
     def feed(self, text: str) -> None:
         if "\n" not in text:
-            self._begun.append(text)
+            self._begun += [text] if text else []
             return
         first, *more = text.split("\n")
         self._line("".join([*self._begun, first]))
@@ -55,6 +55,10 @@ class MarkdownStream:
 
     def take(self) -> list[Block]:
         """The blocks that became whole since the last call."""
+        if self._is_blank and not self._fence and self._begun and not self._begun[0][:1].isspace():
+            # Text at the margin, although its line has not ended.
+            self._finish()
+            self._is_blank = False
         done, self._done = self._done, []
         return done
 

@@ -81,6 +81,7 @@ class Painter:
         self._lines: list[str] = []
         self._text: MarkdownStream | None = None
         self._has_text = False  # blocks of this text were printed
+        self._has_answer = False  # and of this response
         self._fenced = ""  # the beginning of a growing block with code that was printed
         self._thinking = 0.0
         self._thought: list[str] = []
@@ -161,7 +162,7 @@ class Painter:
                     self._hold_prompt(as_typed(words))
                 self.waits_since = self._clock()
             case events.ResponseBegin():
-                self._retry = None
+                self._retry, self._has_answer = None, False
                 self.waits_since = 0.0
             case events.BlockBegin():
                 self._begin_block(event)
@@ -173,7 +174,7 @@ class Painter:
                 self._end_block()
                 self._retry = None
             case events.Retry():
-                self._end_block()
+                self._drop_response()
                 self._retry = (event, self._clock())
             case events.ToolBegin():
                 self._begin_tool(event)
@@ -333,6 +334,14 @@ class Painter:
             )
         self._composing = ""
 
+    def _drop_response(self) -> None:
+        """It is not part of the conversation. What was printed of it can't be taken back."""
+        self._text, self._fenced = None, ""
+        self._thinking, self._composing = 0.0, ""
+        if self._has_answer:
+            self._has_answer = False
+            self.note("The answer was cut off. It starts again below.")
+
     def _flush_text(self) -> None:
         if self._text is not None:
             self._print_blocks(self._text.take())
@@ -361,7 +370,8 @@ class Painter:
         if not (is_joined or self._is_spaced):
             self._lines.append("")
         self._lines += self._markdown(text)[self._lines_of_fence() :]
-        self._has_text, self._is_spaced, self._last_kind = True, False, "text"
+        self._has_text = self._has_answer = True
+        self._is_spaced, self._last_kind = False, "text"
 
     def _lines_of_fence(self) -> int:
         return len(self._markdown(self._fenced)) if self._fenced else 0

@@ -59,7 +59,7 @@ class PlainPainter(Painter):
     def _print_block(self, text: str, *, is_joined: bool) -> None:
         del is_joined
         self._lines += f"{'' if self._has_text else 'model: '}{harmless(text)}".split("\n")
-        self._has_text = True
+        self._has_text = self._has_answer = True
 
     def _say(self, kind: str, lines: list[str], *, spaced: bool = False, is_held: bool = False) -> None:
         del kind, spaced, is_held

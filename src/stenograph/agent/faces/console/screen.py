@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import re
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -29,6 +31,7 @@ from prompt_toolkit.styles import Style
 from stenograph.agent.faces.console.frame_output import make_output
 from stenograph.agent.faces.console.look import Look
 from stenograph.agent.faces.console.pasting import Pastes
+from stenograph.views import width
 
 if TYPE_CHECKING:
     from prompt_toolkit.data_structures import Size
@@ -43,6 +46,9 @@ _ESCAPE = 0.05
 #: Seconds without a key after which a question that came while someone typed takes keys.
 PAUSE = 0.8
 _MOST_INPUT = 10
+#: Lines that are kept to be drawn again: more than a window has.
+_MOST_ROWS = 200
+_STYLING = re.compile(r"\x1b\[[0-9;]*m")
 #: Lines of the input below a question.
 _MOST_BESIDE = 3
 _HELD = "pause typing to answer"
@@ -111,6 +117,7 @@ class Screen:
         self._completion: Completion | None = None
         self._is_completing = True
         self._waiting: list[str] = []
+        self._printed: deque[str] = deque(maxlen=_MOST_ROWS)
         self._timer: asyncio.TimerHandle | None = None
         self._height = 0
         self._is_trimmed = False
@@ -148,6 +155,7 @@ class Screen:
         self._live = self._desk.live()
         height = self._fit(size)
         lines, self._waiting = self._waiting, []
+        self._printed += lines
         with self._output.frame():
             if lines or is_resized or height < self._height or self._is_trimmed:
                 # Erased as a whole: prompt_toolkit alone would keep the space of what became smaller.
@@ -294,9 +302,22 @@ class Screen:
             self._app.exit()
 
     def redraw_all(self) -> None:
-        self._app.renderer.clear()
-        self._height = 0
-        self.refresh(soon=False)
+        """The window anew, whatever another program wrote into it: the end of what was printed, and what is below."""
+        self._draw()
+        if not self._app.is_running:
+            return
+        size = self._app.output.get_size()
+        room, tail = size.rows - self._height, deque[str]()
+        for line in reversed(self._printed):
+            room -= max(1, -(-width(_STYLING.sub("", line)) // size.columns))
+            if room < 0:
+                break
+            tail.appendleft(line)
+        with self._output.frame():
+            self._erase()
+            # Line by line, as in `_erase`.
+            self._output.write_raw("\x1b[H" + "\x1b[2K\x1b[B" * size.rows + "\x1b[H" + "".join(f"{line}\r\n" for line in tail))
+            self._app._redraw()
 
     # The input
 
@@ -388,10 +409,11 @@ class Screen:
         on("c-j", lambda: self.buffer.insert_text("\n"))
         keys.add("escape", "enter", filter=typing)(lambda _: self.buffer.insert_text("\n"))
         on("tab", self._tab)
-        on("c-l", self.redraw_all)
         on("escape", self._escape)
         for name in _KEYS:
             on(name, functools.partial(self._press, name))
+
+        keys.add("c-l")(lambda _: self.redraw_all())
 
         @keys.add("?", filter=typing)
         def _help(_: KeyPressEvent) -> None:
