@@ -19,17 +19,18 @@ if TYPE_CHECKING:
     from stenograph.messages.ending import NO_LINE
     from stenograph.messages.pieces import is_thinking, text_block
     from stenograph.messages.selection import siblings_of
-    from stenograph.messages.tools import NO_CONTENT
+    from stenograph.messages.tools import INTERRUPTED, NO_CONTENT
 
 _MODULES = {
     "attaching": "rendered with_attachments",
     "ending": "NO_LINE",
     "pieces": "is_thinking text_block",
     "selection": "siblings_of",
-    "tools": "NO_CONTENT",
+    "tools": "INTERRUPTED NO_CONTENT",
 }
 
 __all__ = [
+    "INTERRUPTED",
     "NO_CONTENT",
     "NO_LINE",
     "Explained",

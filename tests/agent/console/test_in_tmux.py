@@ -75,6 +75,9 @@ def test_escape_in_a_tool_answers_the_call(tmp_path: Path) -> None:
         terminal.wait_for("Say what to do instead")
         terminal.submit(cue("next", "Go ahead."))
         terminal.wait_for("Next answer.")
+    with console(tmp_path, {}, "--continue", ALLOW_ALL) as (terminal, _):
+        terminal.wait_for("Next answer.")
+        assert re.search(rf"^■ Bash {re.escape(command)} +interrupted$", terminal.screen(), re.MULTILINE)
     results = [
         block for message in stage.requests[-1]["messages"] for block in message["content"] if block["type"] == "tool_result"
     ]
@@ -399,8 +402,18 @@ def test_killed_and_resumed(tmp_path: Path) -> None:
         terminal.wait_for_exit()
     with console(tmp_path, {"next": [say(text("Next answer."))]}, "--continue", ALLOW_ALL) as (terminal, stage):
         terminal.wait_for("> Begin.")
+        called = re.compile(r"■ Bash echo begun; sleep 60 +interrupted$", re.MULTILINE)
+        terminal.wait_for(called)
+        terminal.press("C-o")
+        assert "■ Bash $ echo begun; sleep 60" in terminal.wait_for("q back")
+        terminal.press("q")
         terminal.submit(cue("next", "Go ahead."))
         terminal.wait_for("Next answer.")
+    # The line that answers it now is for the model.
+    with console(tmp_path, {}, "--continue", ALLOW_ALL) as (terminal, _):
+        terminal.wait_for("Next answer.")
+        assert len(called.findall(terminal.screen())) == 1
+        assert "session ended before" not in terminal.screen()
     blocks = [block for message in stage.requests[-1]["messages"] for block in message["content"]]
     assert [block["type"] for block in blocks if block["type"].startswith("tool")] == ["tool_use", "tool_result"]
 

@@ -22,12 +22,14 @@ from stenograph.agent.faces.console.markdown_stream import Block, MarkdownStream
 from stenograph.agent.faces.console.tool_lines import (
     answered_lines,
     asked_part,
+    denied_lines,
     done_lines,
     done_part,
     full_lines,
     heading,
     mark_of,
     output_lines,
+    refusal,
 )
 from stenograph.inputs import as_typed
 from stenograph.views import BAD, CARE, GOOD, OTHER, QUIET, YOU, count_of, cut, duration, harmless, one_line, thousands, wrap
@@ -48,8 +50,6 @@ _MOST_SHELL = 40
 #: Calls that are questions: what they ask is on the screen already.
 _QUESTIONS = frozenset({"AskUserQuestion", "ExitPlanMode"})
 _EDITING = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
-#: How the client's words for a refusal begin.
-_REFUSED = "The user doesn't want to proceed with this tool use."
 _COLOR = re.compile(r"\x1b\[[0-9;]*m")
 _FAILED = {
     Outcome.OUT_OF_TOKENS: "The answer was cut off at its maximum length.",
@@ -421,14 +421,8 @@ class Painter:
         if event.tool == "ExitPlanMode" and not event.is_error:
             # It was shown when it was asked about.
             lines = [self.look.row("Plan accepted", mark=mark_of("done", self.look))]
-        elif event.is_denied and (said := _refusal(event.result.get("content"))) is not None:
-            # The rest of it is for the model.
-            lines = [
-                self.look.row("Plan rejected", mark=mark_of("failed", self.look))
-                if event.tool == "ExitPlanMode"
-                else heading(part, self.look, status="failed", facts=["denied by you"]),
-                *(f"    {piece}" for line in harmless(said).split("\n") for piece in wrap(line, self.look.prose - 2) if said),
-            ]
+        elif event.is_denied and (said := refusal(event.result.get("content"))) is not None:
+            lines = denied_lines(part, said, self.look)
         elif event.tool == "AskUserQuestion" and not event.is_error:
             lines = answered_lines(event.structured, self.look) or lines
         if event.tool in _EDITING and not event.is_error:
@@ -527,13 +521,6 @@ def _markdown(text: str, columns: int, color: bool) -> tuple[str, ...]:
 def _may_change(tool: str) -> bool:
     """Whether a call may change files without saying which."""
     return tool == "Bash" or tool.startswith("mcp__")
-
-
-def _refusal(content: Any) -> str | None:
-    """What the person said when they refused a call, empty if nothing; None for another result."""
-    if not isinstance(content, str) or not content.startswith(_REFUSED):
-        return None
-    return content.partition("the user said:\n")[2]
 
 
 def words_of(prompt: Any) -> str:

@@ -27,6 +27,8 @@ _LONGEST = 200_000
 _SPILLED = re.compile(
     r"<persisted-output>\nOutput too large \(([^)]*)\)\. Full output saved to: (.+)\n\nPreview[^\n]*:\n(.*)", re.DOTALL
 )
+#: How the client's words for a refusal begin.
+_REFUSED = "The user doesn't want to proceed with this tool use."
 _MARKS = {"done": ("•", QUIET), "failed": ("✗", BAD), "interrupted": ("■", CARE), "running": ("●", GOOD)}
 
 
@@ -99,6 +101,22 @@ def done_lines(part: ToolPart, look: Look, *, took: int = 0, status: str = "") -
     if is_folded:
         facts.append("ctrl-o")
     return [heading(part, look, status=status, facts=facts), *lines]
+
+
+def refusal(content: Any) -> str | None:
+    """What the person said when they refused a call, empty if nothing; None for another result."""
+    if not isinstance(content, str) or not content.startswith(_REFUSED):
+        return None
+    return content.partition("the user said:\n")[2]
+
+
+def denied_lines(part: ToolPart, said: str, look: Look) -> list[str]:
+    """Without the words that are for the model."""
+    if part.name == "ExitPlanMode":
+        first = look.row("Plan rejected", mark=mark_of("failed", look))
+    else:
+        first = heading(part, look, status="failed", facts=["denied by you"])
+    return [first, *(f"    {piece}" for line in harmless(said).split("\n") for piece in wrap(line, look.prose - 2) if said)]
 
 
 def answered_lines(structured: object, look: Look) -> list[str]:
