@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from prompt_toolkit.application.current import set_app
 from prompt_toolkit.data_structures import Size
+from prompt_toolkit.key_binding import key_processor
 from prompt_toolkit.key_binding.key_processor import KeyPress
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout.mouse_handlers import MouseHandlers
@@ -71,7 +72,7 @@ class Seat:
                 processor.feed(KeyPress(key, data))
             processor.process_keys()
             if keys[-1] == Keys.Escape:
-                processor._process_coroutine.send(KeyPress("<flush>"))  # as after the time of an escape sequence
+                processor._process_coroutine.send(key_processor._Flush)  # as after the time of an escape sequence
 
     def type(self, text: str, *, after: float = 0.0) -> None:
         self.now += after

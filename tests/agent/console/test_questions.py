@@ -117,6 +117,53 @@ async def test_a_paste_goes_into_the_input_and_answers_nothing(
         asking.cancel()
 
 
+def question(*, is_many: bool) -> dict[str, Any]:
+    options = [{"label": label, "description": about} for label, about in (("Red", "Warm"), ("Blue", "Cold"), ("Green", "Fresh"))]
+    return {"questions": [{"question": "Which colors?", "header": "Colors", "options": options, "multiSelect": is_many}]}
+
+
+@in_a_loop
+async def test_a_question_with_several_answers_has_boxes_and_says_how_to_confirm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with seat(monkeypatch, tmp_path) as at:
+        asking = await at.ask("AskUserQuestion", question(is_many=True))
+        assert "▌ 1  [ ] Red\n" in at.text()
+        assert "space check  tab done  esc stop" in at.text()
+        at.press("5")  # nothing is chosen yet
+        at.press("1", "2", "3", " ")  # the last one again: not after all
+        await settled()
+        assert "  1  [x] Red\n" in at.text()
+        assert "  2  [x] Blue\n" in at.text()
+        assert "▌ 3  [ ] Green\n" in at.text()
+        assert re.search(r"  5  Done +2 chosen\n", at.text())
+        at.press("4")
+        await settled()
+        at.type("Pink")
+        at.press(Keys.Enter)
+        await settled()
+        assert "  4  [x] Pink\n" in at.text()
+        at.press(Keys.Tab)
+        approval = await asking
+        assert approval.updated_input is not None
+        assert approval.updated_input["answers"] == {"Which colors?": "Red, Blue, Pink"}
+
+
+@in_a_loop
+async def test_escape_while_an_answer_is_typed_goes_back_to_the_choices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with seat(monkeypatch, tmp_path) as at:
+        asking = await at.ask("AskUserQuestion", question(is_many=False))
+        at.press("4")
+        await settled()
+        at.press(Keys.Escape)
+        await settled()
+        assert "▌ 1  Red\n" in at.text()
+        at.press("2")
+        approval = await asking
+        assert approval.updated_input is not None
+        assert approval.updated_input["answers"] == {"Which colors?": "Blue"}
+
+
 @in_a_loop
 async def test_a_paste_is_text_where_text_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with seat(monkeypatch, tmp_path) as at:

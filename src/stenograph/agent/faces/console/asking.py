@@ -16,7 +16,7 @@ from stenograph.agent.engine.approval import Approval
 from stenograph.agent.engine.options import PermissionMode
 from stenograph.agent.faces.console.change_preview import change_preview
 from stenograph.agent.faces.console.look import GUTTER
-from stenograph.agent.faces.console.panels import Menu, MenuChoice, TextLine
+from stenograph.agent.faces.console.panels import CheckList, Menu, MenuChoice, TextLine
 from stenograph.agent.faces.console.tool_lines import PATCH, asked_part, short_patch, whole_patch
 from stenograph.agent.permissions.live_policy import PermissionUpdate, RuleDestination
 from stenograph.agent.permissions.rules import parse_rule, split_rules
@@ -276,29 +276,31 @@ async def _ask_each(desk: Desk, question: PermissionQuestion) -> Approval:
 
 async def _one_answer(desk: Desk, words: str, one: dict[str, Any]) -> str | None:
     options = [option for option in one.get("options") or () if isinstance(option, dict)]
-    chosen: list[str] = []
+    choices = [
+        MenuChoice(label := str(option.get("label") or ""), str(option.get("description") or ""), value=label) for option in options
+    ]
+    other = MenuChoice("Something else")
+    if one.get("multiSelect"):
+        return await _many_answers(desk, words, choices, other)
     while True:
-        choices = [
-            MenuChoice(
-                ("✓ " if (label := str(option.get("label") or "")) in chosen else "") + label,
-                str(option.get("description") or ""),
-                value=label,
-            )
-            for option in options
-        ]
-        choices.append(MenuChoice("Something else", value=""))
-        is_many = bool(one.get("multiSelect"))
-        if is_many and chosen:
-            choices.append(MenuChoice("Done", value=None))
-        found = await desk.ask(Menu(words, choices, wrapped=True), is_sudden=True)
+        found = await desk.ask(Menu(words, [*choices, other], wrapped=True), is_sudden=True)
         if found is None:
             return None
-        label = found[0]
-        if label == "":
-            typed: str | None = await desk.ask(TextLine(words))
-            return typed
-        if label is None:
+        if answer := found[0] or await desk.ask(TextLine(words)):
+            return str(answer)
+
+
+async def _many_answers(desk: Desk, words: str, choices: list[MenuChoice], other: MenuChoice) -> str | None:
+    done = MenuChoice("Done", value=True)
+    chosen: list[str] = []
+    while True:
+        panel = CheckList(words, choices, [other, done], chosen)
+        found = await desk.ask(panel, is_sudden=True)
+        if found is None:
+            return None
+        chosen = panel.checked
+        if found[0]:
             return ", ".join(chosen)
-        if not is_many:
-            return str(label)
-        chosen = [each for each in chosen if each != label] if label in chosen else [*chosen, str(label)]
+        if typed := ((await desk.ask(TextLine(words))) or "").strip():
+            choices = [*choices, MenuChoice(typed, value=typed)]
+            chosen = [*chosen, typed]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from stenograph.agent.faces.console.look import Look
 from stenograph.views import QUIET, cut, one_line, width, wrap
@@ -176,6 +177,43 @@ class Menu:
         words = text.lower().split()
         self._shown = [choice for choice in self._all if all(word in choice.label.lower() for word in words)]
         self._selected = 0
+
+
+class CheckList(Menu):
+    """A menu of which any number can be chosen: enter, space and digits check an entry, tab is for the last one.
+
+    The answer is an entry without a box; the last one answers only if something is checked.
+    """
+
+    def __init__(self, title: str, choices: Sequence[MenuChoice], actions: Sequence[MenuChoice], checked: Sequence[Any]) -> None:
+        """`actions`: the entries without a box. `checked`: values."""
+        self.checked = list(checked)
+        self._boxed = list(choices)
+        self._actions = list(actions)
+        super().__init__(title, [], keys="space check  tab done  esc stop", wrapped=True)
+        self._draw_boxes()
+
+    def _draw_boxes(self) -> None:
+        boxed = [
+            replace(choice, label=f"[{'x' if choice.value in self.checked else ' '}] {choice.label}") for choice in self._boxed
+        ]
+        *actions, done = self._actions
+        fact = f"{len(self.checked)} chosen" if self.checked else "choose at least one"
+        self._shown = self._all = [*boxed, *actions, replace(done, fact=fact)]
+
+    def press(self, key: str) -> None:
+        if key == "tab":
+            self._selected = len(self._shown) - 1
+        super().press("enter" if key in (" ", "tab") else key)
+
+    def _leave(self, key: str) -> None:
+        place = self._selected
+        if place < len(self._boxed):
+            value = self._boxed[place].value
+            self.checked = [one for one in self.checked if one != value] if value in self.checked else [*self.checked, value]
+            self._draw_boxes()
+        elif place < len(self._shown) - 1 or self.checked:
+            super()._leave(key)
 
 
 class TextLine:

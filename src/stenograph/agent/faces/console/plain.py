@@ -71,6 +71,7 @@ def in_words(line: str) -> str:
     """A line without marks and drawing."""
     mark, _, rest = line.partition(" ")
     line = f"{_WORDS[mark]} {rest}" if mark in _WORDS else line.strip()
+    line = line.replace("[ ] ", "").replace("[x] ", "chosen: ")
     number, _, rest = line.partition(" ")
     if number.isdecimal() and rest[:1] in _SIGNS:
         line = f"{_SIGNS[rest[0]]} {number}: {rest[1:].strip()}"
@@ -199,6 +200,8 @@ class PlainScreen:
             keys = _keys(word, panel)
             for key in keys:
                 panel.press(key)
+            if keys and not panel.answer.done():
+                self.show_panel(panel)
             if not keys:
                 more = "".join(f", {letter}" for letter in panel.letters)
                 self.print([f'"{one_line(word)}" is not an answer: type a number from 1 to {panel.count}{more}, y for 1, or n'])
