@@ -445,6 +445,10 @@ def test_plain_lines_for_screen_readers(tmp_path: Path) -> None:
         screen = terminal.wait_for("status: done")
         assert "model: Made." in screen
         assert not set(screen) & set("•●─▌━")
+        enter(terminal, "/help")
+        terminal.wait_for("# add to CLAUDE.md")
+        # No key that only a drawn screen has.
+        assert not re.search(r"\b(esc|ctrl-[obtrgv]|shift-tab|up, down)\b", terminal.history().partition("Keys\n")[2])
         enter(terminal, "/exit")
         assert terminal.wait_for_exit() == 0
     assert (tmp_path / "work" / "made").exists()

@@ -228,7 +228,7 @@ class _PlainDesk:
 @pytest.mark.parametrize(
     ("typed", "answer"),
     [
-        ("1", "a"), ("2", "b"), ("03", "c"), ("y", "a"), ("n", None), ("", None), ("k", "ck"),
+        ("1", "a"), ("2", "b"), ("03", "c"), ("y", "a"), ("n", None), ("", None), ("k", "ck"), ("2k", "bk"), ("1 k", "ak"),
         *((wrong, "") for wrong in ("0", "4", "99", "99999999", "-1", "x", "do this", "1 2", "²")),
     ],
 )  # fmt: skip
@@ -238,13 +238,14 @@ async def test_only_an_answer_answers_in_plain_lines(
 ) -> None:
     desk: Any = _PlainDesk()
     screen = PlainScreen(desk, tmp_path)
-    menu = Menu("Which?", [MenuChoice(one, value=one) for one in "abc"], letters="k", selected=2)
+    choices = [MenuChoice(one, value=one) for one in "abc"]
+    menu = Menu("Which?", choices, letters="k", selected=2, keys="enter choose  k keep it  esc close")
     screen.show_panel(menu)
     capsys.readouterr()
     screen._take(typed)
     if answer == "":
         assert not menu.answer.done()
-        words = f'"{typed}" is not an answer: type a number from 1 to 3, k, y for 1, or n\nnumber, y or n: '
+        words = f'"{typed}" is not an answer: type a number from 1 to 3, k, y for 1, or n\nnumber, k keep it, y or n: '
         assert capsys.readouterr().out == words
     else:
         found = menu.answer.result()

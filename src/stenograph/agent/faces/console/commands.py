@@ -56,7 +56,7 @@ COMMANDS = (
 _LEAVING = frozenset({"exit", "quit", ":q", ":q!", ":wq", ":wq!"})
 #: Columns of a command with what it takes.
 _ROOM = 27
-_KEYS = (
+_DRAWN_KEYS = (
     ("esc", "interrupt; twice: rewind"),
     ("shift-tab", "next permission mode"),
     ("ctrl-j, \\ enter", "new line"),
@@ -68,7 +68,12 @@ _KEYS = (
     ("ctrl-g", "edit in $EDITOR"),
     ("ctrl-v", "paste an image"),
     ("ctrl-z", "suspend"),
+    ("ctrl-l", "redraw the screen"),
     ("ctrl-c", "clear; twice: quit"),
+)
+#: Where lines are read as a whole.
+_PLAIN_KEYS = (("\\ enter", "new line"), ("ctrl-c", "interrupt; twice: quit"), ("ctrl-z", "suspend"), ("ctrl-d", "quit"))
+_STARTS = (
     ("@", "a file"),
     ("!", "a shell command"),
     ("#", "add to CLAUDE.md"),
@@ -85,8 +90,9 @@ async def show_help(desk: Desk, _: str) -> None:
         about = cut(one_line(one.about), look.columns - 2 - width(name) - len(space))
         lines.append(f"  {look.paint(one.text, *COMMAND)}{look.paint(name[len(one.text) :], *QUIET)}{space}{about}")
     lines += ["", "  Keys", ""]
-    room = max(width(name) for name, _ in _KEYS) + 1
-    lines += [f"  {look.paint(name.ljust(room), *QUIET)} {about}" for name, about in _KEYS]
+    keys = (*(_PLAIN_KEYS if desk.is_plain else _DRAWN_KEYS), *_STARTS)
+    room = max(width(name) for name, _ in keys) + 1
+    lines += [f"  {look.paint(name.ljust(room), *QUIET)} {about}" for name, about in keys]
     desk.painter.lines(lines)
 
 

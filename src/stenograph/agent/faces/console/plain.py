@@ -35,6 +35,8 @@ _SIGNS = {"-": "removed", "+": "added"}
 
 
 class PlainPainter(Painter):
+    _rewinds = "/rewind"
+
     def live(self) -> list[str]:
         return []
 
@@ -128,7 +130,7 @@ class PlainScreen:
         self._ask(panel)
 
     def _ask(self, panel: Panel) -> None:
-        sys.stdout.write("number, y or n: " if isinstance(panel, Menu) else "text: ")
+        sys.stdout.write(f"number, {_letters_of(panel)}y or n: " if isinstance(panel, Menu) else "text: ")
         sys.stdout.flush()
         self._is_open = True
 
@@ -212,8 +214,15 @@ class PlainScreen:
         panel.press("enter")
 
 
+def _letters_of(menu: Menu) -> str:
+    """The letters that answer, alone or behind a number, with what they do."""
+    return "".join(f"{words}, " for words in menu.keys.split("  ") if words[:1] in menu.letters and words[1:2] == " ")
+
+
 def _keys(word: str, menu: Menu) -> list[str]:
     """Empty for what is not an answer."""
+    if len(word) > 1 and word[-1] in menu.letters and (chosen := _keys(word[:-1].rstrip(), menu))[-1:] == ["enter"]:
+        return [*chosen[:-1], word[-1]]
     match word.lower():
         case "y" | "yes":
             word = "1"
