@@ -12,6 +12,7 @@ import pytest
 from lab.observatory.scenes import cue, say, text
 from tests.agent.world import FAKE_KEY, World, world_at
 
+from stenograph.agent.faces.console.completing import Completer
 from stenograph.agent.faces.console.desk import Desk
 from stenograph.agent.faces.console.look import Look
 from stenograph.agent.permissions.live_policy import Behavior
@@ -103,6 +104,42 @@ def test_a_mentioned_image_that_a_rule_denies_is_not_sent(world: World, capsys: 
     sent = typed(world, cue("all", "See @plan.png @fine.png"), disallowed=["Read(plan.png)"])
     assert sent.count('"image/png"') == 1
     assert "note: @plan.png was not sent: a rule denies reading it\n" in capsys.readouterr().out
+
+
+def test_a_file_in_the_home_directory_is_mentioned_with_a_tilde(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = world.cwd.parent / "own home"
+    home.mkdir()
+    (home / "list.txt").write_text("The bread.\n")
+    (home / "plan.png").write_bytes(IMAGE)
+    monkeypatch.setenv("HOME", str(home))
+    sent = typed(world, cue("all", "See @~/list.txt, @~/plan.png and @~nobody-of-this-name/list.txt"))
+    assert f"Called the Read tool with the following input: {home / 'list.txt'}" in sent
+    assert ("The bread." in sent, sent.count('"image/png"')) == (True, 1)
+    assert "note: " not in sent
+
+
+def test_a_denied_file_stays_denied_with_a_tilde(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(world.cwd))
+    assert "SECRET=1" not in typed(world, cue("all", "See @~/.env"), disallowed=["Read(~/.env)"])
+
+
+def test_paths_outside_the_project_are_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("notes.md", "novels/one.txt", ".hidden", "project/own.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    completer = Completer(tmp_path / "project", lambda: ())
+
+    def completed(text: str) -> list[str]:
+        found = completer.complete(text, len(text))
+        return [one.text for one in found.candidates] if found else []
+
+    assert completed("see @~/no") == ["@~/notes.md", "@~/novels/"]
+    assert completed("@~/novels/") == ["@~/novels/one.txt"]
+    assert completed("@~/.h") == ["@~/.hidden"]
+    assert completed("@../n") == ["@../notes.md", "@../novels/"]
+    assert completed(f"@{tmp_path}/pro") == [f"@{tmp_path}/project/"]
+    assert completed("@~/missing/") == []
 
 
 def test_a_mention_that_no_file_can_be_called_stays_text(world: World) -> None:

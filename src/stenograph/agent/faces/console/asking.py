@@ -277,7 +277,8 @@ async def _ask_each(desk: Desk, question: PermissionQuestion) -> Approval:
 async def _one_answer(desk: Desk, words: str, one: dict[str, Any]) -> str | None:
     options = [option for option in one.get("options") or () if isinstance(option, dict)]
     choices = [
-        MenuChoice(label := str(option.get("label") or ""), str(option.get("description") or ""), value=label) for option in options
+        MenuChoice(label := str(option.get("label") or ""), str(option.get("description") or ""), value=label)
+        for option in options
     ]
     other = MenuChoice("Something else")
     if one.get("multiSelect"):

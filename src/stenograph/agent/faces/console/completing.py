@@ -18,6 +18,8 @@ _MOST = 8
 _FRESH = 5.0  # seconds that a list of files holds
 _MOST_FILES = 20_000
 _AT = re.compile(r"(?:^|(?<=\s))@([^\s@]*)$")
+#: How the path of a file begins that may be outside the project.
+_OUTSIDE = ("~/", "/", "./", "../")
 _SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv", ".mypy_cache", ".pytest_cache", ".ruff_cache"})
 
 
@@ -72,7 +74,8 @@ class Completer:
             found += [one for one in self._commands() if before[1:] in one.text and one not in found]
             return Completion(0, found) if found and [one.text for one in found] != [before] else None
         if (at := _AT.search(before)) is not None:
-            found = [Completable(f"@{name}") for name in matching(at[1], self.files())]
+            names = list_folder(at[1], self._cwd) if at[1].startswith(_OUTSIDE) else matching(at[1], self.files())
+            found = [Completable(f"@{name}") for name in names]
             return Completion(at.start(), found) if found else None
         return None
 
@@ -95,6 +98,22 @@ def matching(word: str, names: Sequence[str], most: int = 50) -> list[str]:
         known = set(held)
         held += sorted((name for name in names if name not in known and letters.search(name.lower())), key=len)
     return held[:most]
+
+
+def list_folder(word: str, cwd: Path, most: int = 50) -> list[str]:
+    """What a path that was begun may go on with: `~/no` with `~/notes.md`; directories end with a slash."""
+    above, _, begun = word.rpartition("/")
+    try:
+        entries = sorted(os.scandir(cwd / os.path.expanduser(f"{above}/")), key=lambda entry: entry.name)  # noqa: PTH111 - as `mentioned`
+    except OSError:
+        return []
+    shown = (
+        entry
+        for entry in entries
+        if entry.name.startswith(begun) and (begun or entry.name[0] != ".") and entry.name.isprintable()
+    )
+    names = (f"{above}/{entry.name}{'/' if entry.is_dir() else ''}" for entry in shown)
+    return [name for name in names if " " not in name][:most]
 
 
 def list_files(folder: Path) -> list[str]:

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from stenograph.agent.permissions.live_policy import LivePolicy
 from stenograph.agent.permissions.policy import Permissions
 from stenograph.agent.permissions.sensitive_files import is_process_file
 from stenograph.agent.tools.base import Workspace
+
+_MENTION = re.compile(r"(?:^|(?<=\s))@(\S+)")
+
+
+def mentioned(text: str, cwd: Path) -> Iterator[tuple[str, Path]]:
+    """What is named with `@` and exists: as it was written, and where it is."""
+    for found in _MENTION.findall(text):
+        name = found.rstrip(".,;:!?)")
+        path = cwd / os.path.expanduser(name)  # noqa: PTH111 - Path.expanduser raises for users that there are not
+        if os.path.exists(path):  # noqa: PTH110 - Path.exists raises for what is not a name
+            yield name, path
 
 
 class MentionRules:

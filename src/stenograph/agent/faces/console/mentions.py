@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stenograph.agent.engine.asides import Aside
-from stenograph.agent.faces.console.mention_rules import MentionRules
+from stenograph.agent.faces.console.mention_rules import MentionRules, mentioned
 from stenograph.agent.tools.base import ToolFailed
 from stenograph.agent.tools.texts import read_bytes
 
 if TYPE_CHECKING:
     from stenograph.agent.engine.asides import AsideContext
 
-_MENTION = re.compile(r"(?:^|(?<=\s))@(\S+)")
 #: Characters of one file, and entries of a directory.
 _LARGEST = 60_000
 _MOST = 200
@@ -29,32 +26,26 @@ class Mentions:
         """`note`: shows the user a line about a file that is not sent."""
         self._cwd = cwd
         self._note = note
-        #: By where links lead, as written.
-        self._names: dict[Path, str] = {}
+        #: By where links lead: as written, and the path that this names.
+        self._named: dict[Path, tuple[str, Path]] = {}
 
     def take(self, text: str) -> None:
-        for found in _MENTION.findall(text):
-            name = found.rstrip(".,;:!?)")
-            path = self._path(name)
-            if os.path.exists(path):  # noqa: PTH110 - Path.exists raises for what is not a name
-                self._names.setdefault(path.resolve(), name)
+        for name, path in mentioned(text, self._cwd):
+            self._named.setdefault(path.resolve(), (name, path))
 
     async def __call__(self, context: AsideContext) -> list[Aside]:
-        if context.agent_id is not None or not self._names:
+        if context.agent_id is not None or not self._named:
             return []
-        names, self._names = self._names, {}
+        named, self._named = self._named, {}
         # As they are now: a queued prompt may have waited while a rule was added.
         rules = MentionRules(context.policy, context.workspace.project)
         asides = []
-        for path, name in names.items():
-            if why := rules.objection(self._path(name)):
+        for path, (name, written) in named.items():
+            if why := rules.objection(written):
                 self._note(f"@{name} was not sent: {why}")
             elif (aside := _aside(path, rules, context)) is not None:
                 asides.append(aside)
         return asides
-
-    def _path(self, name: str) -> Path:
-        return (self._cwd / Path(name)).expanduser()
 
 
 def _aside(path: Path, rules: MentionRules, context: AsideContext) -> Aside | None:

@@ -490,7 +490,9 @@ class Painter:
             changed = count_of(self._finished_here, "file change") if self._finished_here else ""
             kept = f" {changed} stayed." if changed else "" if self._may_have_changed else " Nothing was changed in this turn."
             mark = look.paint("■ ", *CARE)
-            self._say("end", [f"{mark}Interrupted.{kept}", f"  Say what to do instead, or rewind with {self._rewinds}."], spaced=True)
+            self._say(
+                "end", [f"{mark}Interrupted.{kept}", f"  Say what to do instead, or rewind with {self._rewinds}."], spaced=True
+            )
         elif event.outcome not in (Outcome.DONE, Outcome.WITHDRAWN):
             words = _FAILED.get(event.outcome) or event.error or "The turn failed."
             if event.error and event.error not in words:

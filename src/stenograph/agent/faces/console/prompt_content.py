@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import base64
-import os
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from stenograph.agent.faces.console.mention_rules import MentionRules
+from stenograph.agent.faces.console.mention_rules import MentionRules, mentioned
 from stenograph.agent.tools.media import LONGEST_BASE64, SUFFIXES, media_type
 from stenograph.errors import UsageError
 
 Content: TypeAlias = str | list[dict[str, Any]]
-_MENTION = re.compile(r"(?:^|(?<=\s))@(\S+)")
 
 
 def content_of(text: str, images: Sequence[Path], cwd: Path, rules: MentionRules) -> Content:
@@ -22,13 +19,13 @@ def content_of(text: str, images: Sequence[Path], cwd: Path, rules: MentionRules
 
     A mentioned one that may not be read stays text: `Mentions` says so. Pasted ones the person has sent already.
     """
-    mentioned = [path for name in _MENTION.findall(text) if _is_image(path := cwd / name) and not rules.objection(path)]
-    paths = [*images, *(path for path in mentioned if path not in images)]
+    named = [path for _, path in mentioned(text, cwd) if _is_image(path) and not rules.objection(path)]
+    paths = [*images, *(path for path in named if path not in images)]
     return [*(_image(path) for path in paths), {"type": "text", "text": text}] if paths else text
 
 
 def _is_image(path: Path) -> bool:
-    return path.suffix.lower() in SUFFIXES and os.path.isfile(path)  # noqa: PTH113 - Path.is_file raises for what is not a name
+    return path.suffix.lower() in SUFFIXES and path.is_file()
 
 
 def _image(path: Path) -> dict[str, Any]:
