@@ -6,6 +6,7 @@ The snapshots were read by eye when they were made. `STENO_UPDATE_SNAPSHOTS=1` w
 from __future__ import annotations
 
 import os
+import re
 import time
 from pathlib import Path
 
@@ -137,6 +138,17 @@ def test_markdown_can_smuggle_nothing_into_the_terminal(color: bool) -> None:
     for word in ("\x07", "\x9b", "\u202e", "\x1b]", "\x1b[2J", "\x1b[31mcode"):
         assert word not in shown
     assert ("\x1b" in shown) == color
+
+
+@pytest.mark.parametrize("color", [False, True])
+def test_no_line_of_markdown_ends_with_spaces(color: bool) -> None:
+    """A terminal that becomes narrower would break them into rows of their own."""
+    text = "| a | b |\n|---|---|\n| 1 | a longer one |\n| 2 | c |\n\n> quoted\n> words\n\n```python\nx = 1\n```\n\n- item"
+    lines = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in markdown_lines(text, 60, color=color)]
+    assert [line for line in lines if line != line.rstrip()] == []
+    assert [word for line in lines for word in line.split() if word.isalpha() and word.isascii()] == [
+        "a", "b", "a", "longer", "one", "c", "quoted", "words", "x", "item"
+    ]  # fmt: skip
 
 
 def test_markdown_is_rendered_for_a_screen_and_left_alone_in_a_pipe() -> None:

@@ -78,9 +78,10 @@ def _rendered(text: str, columns: int, *, color: bool) -> Iterator[tuple[str, st
     )
     document = _markdown()(harmless(text), hyperlinks=False, code_theme="ansi_dark")
     for segments in console.render_lines(document, pad=False):
-        plain = line = ""
-        for segment in segments:
-            piece = harmless(segment.text).replace("\n", " ")
-            plain += piece
-            line += segment.style.render(piece, color_system=console._color_system) if color and segment.style else piece
-        yield plain.rstrip(), line.rstrip()
+        pieces = [(harmless(segment.text).replace("\n", " "), segment.style) for segment in segments]
+        # Tables and quotes are padded, with colors around the spaces.
+        while pieces and not pieces[-1][0].strip():
+            pieces.pop()
+        pieces[-1:] = [(text.rstrip(), style) for text, style in pieces[-1:]]
+        painted = (style.render(text, color_system=console._color_system) if color and style else text for text, style in pieces)
+        yield "".join(text for text, _ in pieces), "".join(painted)
