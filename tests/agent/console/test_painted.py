@@ -120,6 +120,9 @@ def test_a_long_paragraph_is_printed_as_it_grows() -> None:
     assert len(live) <= 3 * 14
 
 
+_RETRY = events.Retry(attempt=1, max_retries=10, wait=1.0, reason="the connection broke off", status=0)
+
+
 def _cut_off(text: str) -> tuple[list[str], list[str]]:
     """What is printed and what is drawn when a response breaks off after a text."""
     painter = Painter(LOOK, "/home/user/shop")
@@ -127,7 +130,7 @@ def _cut_off(text: str) -> tuple[list[str], list[str]]:
     painter.take(events.BlockBegin(index=0, kind="text"))
     painter.take_text(text)
     lines = painter.take_lines()
-    painter.take(events.Retry(attempt=1, max_retries=10, wait=1.0, reason="the connection broke off", status=0))
+    painter.take(_RETRY)
     return [line for line in lines + painter.take_lines() if line], painter.live()
 
 
@@ -135,6 +138,20 @@ def test_what_was_printed_of_an_answer_that_was_cut_off_is_marked() -> None:
     printed, live = _cut_off("One paragraph.\n\nAnother that grows")
     assert printed == ["  One paragraph.", "! The answer was cut off. It starts again below."]
     assert [line[:26] for line in live] == ["! the connection broke off"]
+
+
+def test_an_endpoint_that_fails_before_an_answer_cuts_nothing_off() -> None:
+    painter = Painter(LOOK, "/home/user/shop")
+    ends: list[events.Event] = [
+        events.ResponseEnd(message={}, uuids=[], usage={}, stop_reason="end_turn"),
+        events.TurnEnd(outcome=Outcome.INTERRUPTED, text="", duration_ms=1),
+    ]
+    for end in ends:
+        painter.take(events.BlockBegin(index=0, kind="text"))
+        painter.take_text("Whole.")
+        for event in (events.BlockEnd(index=0, block={}), end, _RETRY):
+            painter.take(event)
+    assert [line for line in painter.take_lines() if "cut off" in line] == []
 
 
 def test_an_answer_that_was_cut_off_before_anything_was_printed_leaves_nothing() -> None:

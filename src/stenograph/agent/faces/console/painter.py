@@ -165,7 +165,7 @@ class Painter:
                     self._hold_prompt(as_typed(words))
                 self.waits_since = self._clock()
             case events.ResponseBegin():
-                self._retry, self._has_answer = None, False
+                self._retry = None
                 self.waits_since = 0.0
             case events.BlockBegin():
                 self._begin_block(event)
@@ -175,7 +175,7 @@ class Painter:
                 self._end_block()
             case events.ResponseEnd():
                 self._end_block()
-                self._retry = None
+                self._retry, self._has_answer = None, False
             case events.Retry():
                 self._drop_response()
                 self._retry = (event, self._clock())
@@ -476,7 +476,7 @@ class Painter:
 
     def _end_turn(self, event: events.TurnEnd) -> None:
         self._end_block()
-        self._retry, self._compacting, self.waits_since = None, 0.0, 0.0
+        self._retry, self._has_answer, self._compacting, self.waits_since = None, False, 0.0, 0.0
         self._may_have_changed |= any(
             _may_change(running.part.name) for running in self._running.values() if not running.is_asked
         )
