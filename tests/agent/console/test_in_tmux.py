@@ -314,6 +314,17 @@ def test_the_screen_follows_a_resize_and_nothing_is_drawn_twice(tmp_path: Path) 
 
 
 @pytest.mark.proof
+def test_shift_enter_is_a_new_line_in_terminals_that_tell_it_from_enter(tmp_path: Path) -> None:
+    with console(tmp_path, {"one": [say(text("Read."))]}) as (terminal, stage):
+        for number, sequence in enumerate((b"\x1b[27;2;13~", b"\x1b[13;2u")):
+            terminal.type(f"line {number}")
+            terminal._ask_tmux("send-keys", "-H", *(f"{byte:02x}" for byte in sequence))
+        enter(terminal, cue("one", "the end"))
+        terminal.wait_for("Read.")
+    assert "line 0\nline 1\nthe end" in messages_of(stage.requests[-1])
+
+
+@pytest.mark.proof
 def test_ctrl_l_draws_the_end_of_the_conversation_again(tmp_path: Path) -> None:
     answer = "\n".join(f"- Item-{number}." for number in range(40))
     with console(tmp_path, {"one": [say(text(answer))]}) as (terminal, _):

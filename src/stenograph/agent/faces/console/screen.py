@@ -20,6 +20,7 @@ from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.data_structures import Point
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import ANSI
+from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout import ConditionalContainer, HSplit, Layout, Window
@@ -58,6 +59,8 @@ _PANEL_KEYS = (
     "up", "down", "left", "right", "pageup", "pagedown", "enter", "escape", "tab", "s-tab", "backspace",
     "c-c", "c-d", "c-p", "c-n", "c-u", "c-o", "c-e", "c-f", "c-v",
 )  # fmt: skip
+# Shift-enter, as terminals send it that tell it from enter: a new line.
+ANSI_SEQUENCES.update({"\x1b[27;2;13~": Keys.ControlJ, "\x1b[13;2u": Keys.ControlJ})
 #: Set by the few terminals that cut lines when they become narrower. Others break them anew.
 _CUTTING = ("XTERM_VERSION", "STY")
 
