@@ -35,6 +35,13 @@ def test_how_the_text_is_cut_into_deltas_does_not_matter(places: list[int]) -> N
     assert blocks + stream.end() == [*BLOCKS, LAST]
 
 
+def test_code_between_two_lines_of_text_is_a_block_of_its_own() -> None:
+    stream = MarkdownStream()
+    stream.feed("Run:\n```sh\nls\n\nmake\n```\nThen:\n- an item\n  ```sh\n  ls\n  ```\n- another\n")
+    code, item = "```sh\nls\n\nmake\n```", "Then:\n- an item\n  ```sh\n  ls\n  ```"
+    assert stream.end() == [Block("Run:"), Block(code), Block(item), Block("- another", True)]
+
+
 @pytest.mark.parametrize(
     ("text", "begins"),
     [

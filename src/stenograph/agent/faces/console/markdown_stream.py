@@ -1,8 +1,8 @@
 """Markdown as it arrives -> blocks that are whole, each once, and the one that still grows.
 
-A block ends at an empty line before text at the margin, and before the next item of a list, so that an item stays with its nested
-ones and a fence stays whole. One that grows too large to be drawn again and again is divided between two lines. Of a paragraph,
-the beginning can be taken early. Knows nothing of terminals.
+A block ends at an empty line before text at the margin, before the next item of a list, and around a fence at the margin, so
+that an item stays with its nested ones and a fence stays whole. One that grows too large to be drawn again and again is
+divided between two lines. Of a paragraph, the beginning can be taken early. Knows nothing of terminals.
 """
 
 from __future__ import annotations
@@ -110,7 +110,10 @@ class MarkdownStream:
             self._add(line)
             found = _FENCE.match(line)
             if found and found[1].startswith(self._mark) and not found[2].strip():
+                is_alone = not self._fence[0].isspace()
                 self._fence = ""
+                if is_alone:
+                    self._finish()
             elif self._size > _LARGEST:
                 opening = self._fence
                 self._add(self._mark)
@@ -126,9 +129,10 @@ class MarkdownStream:
         is_large = self._size > (_LARGEST_TABLE if line.startswith("|") else _LARGEST)
         is_item = _ITEM.match(line) is not None
         is_next = is_item and self._has_item and not self._is_blank
-        if (self._is_blank and not line.startswith(("  ", "\t"))) or is_large or is_next:
+        is_code = line.startswith(("```", "~~~"))
+        if (self._is_blank and not line.startswith(("  ", "\t"))) or is_large or is_next or is_code:
             self._finish()
-            self.is_joined = not self._is_blank
+            self.is_joined = not (self._is_blank or is_code)
         self._is_blank = False
         self._has_item = self._has_item or is_item
         self._add(line)
