@@ -29,7 +29,7 @@ from stenograph.agent.faces.console.look import Look
 from stenograph.agent.faces.console.painter import Painter
 from stenograph.agent.faces.console.panels import Menu, MenuChoice
 from stenograph.agent.faces.console.past import past_lines
-from stenograph.agent.faces.console.plain import PlainScreen
+from stenograph.agent.faces.console.plain import PlainScreen, in_words
 from stenograph.testing.lines import assistant, user
 
 LOOK = Look(color=False)
@@ -233,6 +233,10 @@ def test_what_is_folded_in_a_resumed_session_can_be_unfolded(tmp_path: Path) -> 
     whole = "\n".join(line for make in folded for line in make())
     assert "ctrl-o" not in whole
     assert [str(number) in whole for number in range(1, 10)] == [True] * 9
+
+
+def test_what_was_answered_is_said_in_words() -> None:
+    assert in_words("> Blue, Green") == "answer: Blue, Green"
 
 
 class _PlainDesk:

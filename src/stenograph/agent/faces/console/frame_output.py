@@ -15,21 +15,21 @@ _HOLD, _SHOW = "\x1b[?2026h", "\x1b[?2026l"
 
 class FrameOutput(Vt100_Output):
     on_trim: Callable[[], None] = staticmethod(lambda: None)
-    _is_held = False
+    is_held = False
 
     @contextmanager
     def frame(self) -> Iterator[None]:
-        self._is_held = True
+        self.is_held = True
         self.write_raw(_HOLD)
         try:
             yield
         finally:
             self.write_raw(_SHOW)
-            self._is_held = False
+            self.is_held = False
             self.flush()
 
     def flush(self) -> None:
-        if not self._is_held:
+        if not self.is_held:
             super().flush()
 
     def erase_end_of_line(self) -> None:

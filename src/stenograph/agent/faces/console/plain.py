@@ -26,7 +26,16 @@ if TYPE_CHECKING:
     from stenograph.agent.faces.console.markdown_stream import MarkdownStream
     from stenograph.agent.faces.console.panels import Panel
 
-_WORDS = {"•": "tool:", "✗": "failed:", "■": "interrupted:", "!": "note:", "·": "thinking:", "┊": "compaction:", "●": "running:"}
+_WORDS = {
+    ">": "answer:",
+    "•": "tool:",
+    "✗": "failed:",
+    "■": "interrupted:",
+    "!": "note:",
+    "·": "thinking:",
+    "┊": "compaction:",
+    "●": "running:",
+}
 #: Seconds without output before the prompt.
 _PAUSE = 0.1
 #: Of a number that nobody types.

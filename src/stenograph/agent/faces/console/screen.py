@@ -174,7 +174,8 @@ class Screen:
     def _trim(self) -> None:
         """A row became shorter. tmux would break it anew as if it were as long as before, until it is erased as a whole."""
         self._is_trimmed = True
-        self.refresh()
+        if not self._output.is_held:  # a key did it; else `_draw` sees to it
+            self.refresh()
 
     def _erase(self) -> None:
         """Line by line: what is erased from the top of the screen at once, tmux keeps in its history."""
