@@ -123,6 +123,21 @@ def test_a_long_paragraph_is_printed_as_it_grows() -> None:
 _RETRY = events.Retry(attempt=1, max_retries=10, wait=1.0, reason="the connection broke off", status=0)
 
 
+def test_a_note_in_the_middle_of_a_paragraph_stands_alone() -> None:
+    painter = Painter(LOOK, "/home/user/shop")
+    painter.take(events.BlockBegin(index=0, kind="text"))
+    painter.take_text("several words " * 40)
+    painter.take(events.Notice(text="Something else."))
+    painter.take_text("and the end.")
+    painter.take(events.BlockEnd(index=0, block={}))
+    lines = painter.take_lines()
+    place = lines.index("! Something else.")
+    assert (lines[place - 1], lines[place + 1]) == ("", "")
+    assert place > 3
+    words = " ".join(line for line in lines if not line.startswith("!")).split()
+    assert words == ["several", "words"] * 40 + ["and", "the", "end."]
+
+
 def _cut_off(text: str) -> tuple[list[str], list[str]]:
     """What is printed and what is drawn when a response breaks off after a text."""
     painter = Painter(LOOK, "/home/user/shop")

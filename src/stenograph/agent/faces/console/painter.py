@@ -370,7 +370,7 @@ class Painter:
 
     def _print_block(self, text: str, *, is_joined: bool) -> None:
         self._release()
-        if not (is_joined or self._is_spaced):
+        if not (self._is_spaced or (is_joined and self._last_kind == "text")):
             self._lines.append("")
         self._lines += self._markdown(text)[self._lines_of_fence() :]
         self._has_text = self._has_answer = True
