@@ -87,6 +87,11 @@ class MarkdownStream:
         """The same without the line that has not ended, where that is one of code; else nothing."""
         return "\n".join(self._lines).rstrip() if self._fence else ""
 
+    @property
+    def open_line_of_fence(self) -> str:
+        """That line alone, as code; nothing where the fence is part of a list."""
+        return f"{self._fence}\n{''.join(self._begun)}" if self._fence and not self._fence[0].isspace() else ""
+
     def beginning(self, words: int) -> str:
         """So many words of a paragraph that grows, if they will be read as they are whatever follows; else nothing."""
         rest = self.rest

@@ -115,7 +115,9 @@ class Painter:
         """What is under way, in at most half the screen."""
         look = self.look
         lines: list[str] = []
-        if self._text is not None and (rest := self._text.end_of_rest(look.columns * look.rows).strip("\n")):
+        if self._text is not None and self._fenced and (code := self._text.open_line_of_fence):
+            lines += self._markdown(code)
+        elif self._text is not None and (rest := self._text.end_of_rest(look.columns * look.rows).strip("\n")):
             # Of what can't be printed yet, not more than fits when the window becomes half as wide.
             lines += self._markdown(rest)[self._lines_of_fence() :][-max(_GROWING + 1, look.rows // 2 - 5) :]
         if self._thinking:
