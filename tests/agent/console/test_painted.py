@@ -138,6 +138,16 @@ def test_a_note_in_the_middle_of_a_paragraph_stands_alone() -> None:
     assert words == ["several", "words"] * 40 + ["and", "the", "end."]
 
 
+def test_nothing_is_left_to_print_of_code_that_ends() -> None:
+    painter = Painter(LOOK, "/home/user/shop")
+    painter.take(events.BlockBegin(index=0, kind="text"))
+    painter.take_text("```text\none\ntwo\n")
+    painter.take(events.Notice(text="Something else."))
+    painter.take_text("```\n")
+    painter.take(events.BlockEnd(index=0, block={}))
+    assert [line.strip() for line in painter.take_lines()] == ["one", "two", "", "! Something else."]
+
+
 def _cut_off(text: str) -> tuple[list[str], list[str]]:
     """What is printed and what is drawn when a response breaks off after a text."""
     painter = Painter(LOOK, "/home/user/shop")

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 _TAIL = 3
 #: Lines of a text that grows: more of it are printed as soon as they stay as they are.
 _GROWING = 3
+#: Characters of a block that can't be printed yet: of a longer one, only the end is drawn.
+_LONGEST_GROWING = 10_000
 #: Steps of a subagent that are shown.
 _STEPS = 3
 #: What ctrl-o can unfold.
@@ -359,6 +361,8 @@ class Painter:
                 self._print_block(code, is_joined=text.is_joined or bool(self._fenced))
                 self._fenced = code
             return
+        if len(text.rest) > _LONGEST_GROWING:
+            return
         lines = self._markdown(text.rest)[:-_GROWING]
         words = len(_COLOR.sub("", "\n".join(lines)).split())
         if words and (begun := text.beginning(words)) and self._markdown(begun) == lines:
@@ -372,9 +376,12 @@ class Painter:
 
     def _print_block(self, text: str, *, is_joined: bool) -> None:
         self._release()
+        lines = self._markdown(text)[self._lines_of_fence() :]
+        if not lines:
+            return
         if not (self._is_spaced or (is_joined and self._last_kind == "text")):
             self._lines.append("")
-        self._lines += self._markdown(text)[self._lines_of_fence() :]
+        self._lines += lines
         self._has_text = self._has_answer = True
         self._is_spaced, self._last_kind = False, "text"
 
