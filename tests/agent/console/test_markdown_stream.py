@@ -6,14 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stenograph.agent.faces.console.markdown_stream import Block, MarkdownStream
+from stenograph.agent.faces.console.markdown_stream import MarkdownBlock, MarkdownStream
 
 ONE = "1. one\n   - nested\n\n   more of one"
 FENCE = "```python\ndef f():\n\n    return 1\n```"
 TEXT = f"# Title\n\nA paragraph\nof two lines.\n\n{ONE}\n2. two\n\n{FENCE}\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nThe end."
 TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
-BLOCKS = [Block("# Title"), Block("A paragraph\nof two lines."), Block(ONE), Block("2. two", True), Block(FENCE), Block(TABLE)]
-LAST = Block("The end.")
+BLOCKS = [
+    MarkdownBlock("# Title"),
+    MarkdownBlock("A paragraph\nof two lines."),
+    MarkdownBlock(ONE),
+    MarkdownBlock("2. two", True),
+    MarkdownBlock(FENCE),
+    MarkdownBlock(TABLE),
+]
+LAST = MarkdownBlock("The end.")
 
 
 def test_blocks_end_at_an_empty_line_before_text_at_the_margin_and_between_items() -> None:
@@ -28,7 +35,7 @@ def test_blocks_end_at_an_empty_line_before_text_at_the_margin_and_between_items
 def test_how_the_text_is_cut_into_deltas_does_not_matter(places: list[int]) -> None:
     edges = [0, *sorted(set(places)), len(TEXT)]
     stream = MarkdownStream()
-    blocks: list[Block] = []
+    blocks: list[MarkdownBlock] = []
     for start, end in itertools.pairwise(edges):
         stream.feed(TEXT[start:end])
         blocks += stream.take()
@@ -39,7 +46,7 @@ def test_code_between_two_lines_of_text_is_a_block_of_its_own() -> None:
     stream = MarkdownStream()
     stream.feed("Run:\n```sh\nls\n\nmake\n```\nThen:\n- an item\n  ```sh\n  ls\n  ```\n- another\n")
     code, item = "```sh\nls\n\nmake\n```", "Then:\n- an item\n  ```sh\n  ls\n  ```"
-    assert stream.end() == [Block("Run:"), Block(code), Block(item), Block("- another", True)]
+    assert stream.end() == [MarkdownBlock("Run:"), MarkdownBlock(code), MarkdownBlock(item), MarkdownBlock("- another", True)]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +76,7 @@ def test_the_beginning_of_a_paragraph_is_taken_where_nothing_can_change_it(text:
     taken = stream.beginning(2 if len(words) <= 4 and "see it" in text else len(words) - 1)
     assert taken == (" ".join(words[:-1]) + " " if begins else "")
     stream.leave_out(taken)
-    assert stream.end() == [Block(text[len(taken) :], True)]
+    assert stream.end() == [MarkdownBlock(text[len(taken) :], True)]
 
 
 def test_a_fence_that_grows_too_large_is_divided_and_stays_a_fence() -> None:

@@ -24,7 +24,7 @@ _WORD = re.compile(r"\S+\s")
 _BEGUN = re.compile(r"[`\[|]|[*~](?=\S)|(?<!\w)_(?=\S)|<(?=\S)")
 
 
-class Block(Struct, frozen=True):
+class MarkdownBlock(Struct, frozen=True):
     text: str
     #: It continues what precedes it, without an empty line.
     is_joined: bool = False
@@ -41,7 +41,7 @@ class MarkdownStream:
         self._fence = ""  # the line that opened it, within one
         self._mark = ""
         self._is_blank = False
-        self._done: list[Block] = []
+        self._done: list[MarkdownBlock] = []
 
     def feed(self, text: str) -> None:
         if "\n" not in text:
@@ -53,7 +53,7 @@ class MarkdownStream:
             self._line(line)
         self._begun = [more[-1]] if more[-1] else []
 
-    def take(self) -> list[Block]:
+    def take(self) -> list[MarkdownBlock]:
         """The blocks that became whole since the last call."""
         if self._is_blank and not self._fence and self._begun and not self._begun[0][:1].isspace():
             # Text at the margin, although its line has not ended.
@@ -62,7 +62,7 @@ class MarkdownStream:
         done, self._done = self._done, []
         return done
 
-    def end(self) -> list[Block]:
+    def end(self) -> list[MarkdownBlock]:
         """All that is left."""
         if self._begun:
             self._line("".join(self._begun))
@@ -150,6 +150,6 @@ class MarkdownStream:
 
     def _finish(self) -> None:
         if text := "\n".join(self._lines).strip("\n"):
-            self._done.append(Block(text, self.is_joined))
+            self._done.append(MarkdownBlock(text, self.is_joined))
         self._lines, self._size = [], 0
         self.is_joined = self._has_item = False

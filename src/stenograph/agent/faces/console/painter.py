@@ -18,7 +18,7 @@ from msgspec import Struct, field
 from stenograph.agent.engine import events
 from stenograph.agent.engine.events import Event, Outcome
 from stenograph.agent.faces.console.look import Look
-from stenograph.agent.faces.console.markdown_stream import Block, MarkdownStream
+from stenograph.agent.faces.console.markdown_stream import MarkdownBlock, MarkdownStream
 from stenograph.agent.faces.console.tool_lines import (
     answered_lines,
     asked_part,
@@ -231,7 +231,7 @@ class Painter:
     def said(self, text: str) -> None:
         """A whole text of the model's."""
         self._flush_text()
-        self._print_blocks([Block(text)])
+        self._print_blocks([MarkdownBlock(text)])
 
     def shell(self, output: str, exit_code: int, *, is_stopped: bool = False) -> None:
         """What the person's own command printed, and how it ended."""
@@ -369,7 +369,7 @@ class Painter:
             self._print_block(begun, is_joined=text.is_joined)
             text.leave_out(begun)
 
-    def _print_blocks(self, blocks: list[Block]) -> None:
+    def _print_blocks(self, blocks: list[MarkdownBlock]) -> None:
         for block in blocks:
             self._print_block(block.text, is_joined=block.is_joined or bool(self._fenced))
             self._fenced = ""
