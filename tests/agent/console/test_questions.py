@@ -150,6 +150,21 @@ async def test_a_question_with_several_answers_has_boxes_and_says_how_to_confirm
 
 
 @in_a_loop
+async def test_several_questions_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = question(is_many=False)["questions"][0], {"question": "Which size?", "options": [{"label": "Small"}]}
+    with seat(monkeypatch, tmp_path) as at:
+        asking = await at.ask("AskUserQuestion", {"questions": [first, second]})
+        assert "  Which colors? (1 of 2)\n" in at.text()
+        at.press("1")
+        await settled()
+        assert "  Which size? (2 of 2)\n" in at.text()
+        at.press("1")
+        approval = await asking
+        assert approval.updated_input is not None
+        assert approval.updated_input["answers"] == {"Which colors?": "Red", "Which size?": "Small"}
+
+
+@in_a_loop
 async def test_escape_while_an_answer_is_typed_goes_back_to_the_choices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with seat(monkeypatch, tmp_path) as at:
         asking = await at.ask("AskUserQuestion", question(is_many=False))

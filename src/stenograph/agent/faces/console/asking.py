@@ -263,11 +263,11 @@ async def _ask_each(desk: Desk, question: PermissionQuestion) -> Approval:
     """The model's own questions; the answers go back as part of the input, as clients do it."""
     answers: dict[str, str] = {}
     asked = question.given.get("questions")
-    for one in asked if isinstance(asked, list) else []:
-        if not isinstance(one, dict):
-            continue
+    questions = [one for one in asked if isinstance(one, dict)] if isinstance(asked, list) else []
+    for number, one in enumerate(questions, 1):
         words = str(one.get("question") or "")
-        answer = await _one_answer(desk, words, one)
+        place = f" ({number} of {len(questions)})" if len(questions) > 1 else ""
+        answer = await _one_answer(desk, words + place, one)
         if answer is None:
             return Approval(is_allowed=False, interrupt=True)
         answers[words] = answer
