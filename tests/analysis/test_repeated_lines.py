@@ -72,3 +72,32 @@ def test_a_tool_call_that_was_written_twice_is_waited_for_once(path: Path) -> No
     assert {name: tool.calls for name, tool in facts.tools.items()} == {"Bash": 2, "Read": 1}
     assert facts.tools_ms == 3000 + 4000 + 5000
     assert sorted(wait.ms for wait in facts.waits if wait.what != "model") == [3000, 4000, 5000]
+
+
+def _usage(index: Path, home: Path) -> dict[UsageBy, list[tuple[Any, ...]]]:
+    store = open_store(index)
+    sync_usage(store, [home])
+    tables = {by: usage_table(store, UsageScope((home,)), Tariff(), by=by) for by in UsageBy}
+    return {by: [(row.name, row.sessions, row.spent) for row in table.rows] for by, table in tables.items()}
+
+
+def _told(first: int, version: str) -> list[dict[str, Any]]:
+    """Two answers in words of a release that counts only the beginning of its output, in a directory that changes."""
+    long = "Words that were counted only in their beginning. " * 20
+    said = [
+        (user("Go"), 0, "/work/app"),
+        (_answer("msg_1", lines.text(long)), 1, "/work/app"),
+        (_answer("msg_1", lines.text(long[1:])), 2, "/work/app"),
+        (_answer("msg_2", lines.text(long[2:])), 3, "/work/app/sub"),
+    ]
+    told = [_line(line, first + at, first + at - 1 if at else None, second) for at, (line, second, _) in enumerate(said)]
+    return [{**line, "version": version, "cwd": cwd} for line, (_, _, cwd) in zip(told, said, strict=True)]
+
+
+@pytest.mark.parametrize("version", ["1.0.20", "2.0.50", "2.1.14", "2.1.325"])
+def test_usage_is_the_same_however_often_it_was_synced(tmp_path: Path, version: str) -> None:
+    told = [*_told(1, version), *_told(101, version)]
+    for size in range(1, len(told) + 1):
+        home = tmp_path / "home"
+        write_session(home, session_id(1), told[:size], modified=1_700_000_000 + size)
+        assert _usage(tmp_path / "index.sqlite", home) == _usage(tmp_path / f"new-{size}.sqlite", home), size

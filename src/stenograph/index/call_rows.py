@@ -22,7 +22,7 @@ from stenograph.disk import Finding
 from stenograph.errors import UnreadableError, UnwritableError
 from stenograph.family import AgentFile, meta_path, named_owner, read_metas
 from stenograph.index.beginnings import OwnBeginning, read_beginning
-from stenograph.index.call_flags import AGENT
+from stenograph.index.call_flags import AGENT, FINISHED
 from stenograph.index.call_scan import BLOCK, ModelCall, ScannedCalls, call_key, fingerprint, merged, scan_calls
 from stenograph.index.call_sources import CallSource
 from stenograph.index.counting import FILES_OF_CALL, ORIGINAL_FIRST
@@ -135,9 +135,9 @@ class _Writing:
             return  # another process was quicker
         start = known[1] if known and known[1] <= source.size and fingerprint(source.place, known[1]) == known[2] else 0
         scanned = ahead if ahead is not None and not start else self._scan(source, start)
-        if known and start and self._may_repeat_tools(known[0], scanned):
+        if known and start and self._may_repeat(known[0], scanned):
             start, scanned = 0, self._scan(source, 0)
-        session = self._session(source, scanned.cwd)
+        session = self._session(source, scanned.cwd, is_whole=not start)
         total = scanned.total if scanned.total is not None or not known or not start else known[3]
         digest = scanned.fingerprint or fingerprint(source.place, scanned.end)
         known_beginning = OwnBeginning(known[4], bool(known[5])) if known else OwnBeginning()
@@ -235,14 +235,18 @@ class _Writing:
     def _scan(self, source: CallSource, start: int) -> ScannedCalls:
         return scan_calls(source.place, start, _named_after(source), self._buffer)
 
-    def _may_repeat_tools(self, file: int, scanned: ScannedCalls) -> bool:
-        """Whether tool calls of new lines may be those of known ones: 2.1.14 wrote a resumed session again into its own file.
+    def _may_repeat(self, file: int, scanned: ScannedCalls) -> bool:
+        """Whether new lines may be those of known calls: 2.1.14 wrote a resumed session again into its own file.
 
-        Only a look at both tells, for the store keeps no ids of tool calls.
+        Only a look at both tells, for the store keeps neither ids of tool calls nor texts, and texts count where no line counts
+        the whole output.
         """
-        keys = [call_key(name) for name, call in scanned.calls.items() if call.tools]
-        query = "SELECT 1 FROM model_calls JOIN usage_names u ON u.id = tools WHERE file = ? AND key = ? AND u.name != ''"
-        return any(self._db.execute(query, (file, key)).fetchone() is not None for key in keys)
+        query = "SELECT flags, u.name FROM model_calls JOIN usage_names u ON u.id = tools WHERE file = ? AND key = ?"
+        for name, call in scanned.calls.items():
+            for flags, tools in self._db.execute(query, (file, call_key(name))):
+                if (call.tools and tools) or not (flags | call.flags) & FINISHED:
+                    return True
+        return False
 
     def _touch_session(self, session: int) -> None:
         """Choose anew for all calls of a session of which is now known when it began."""
@@ -267,7 +271,8 @@ class _Writing:
         counts, (tier, branch, agent_type, release) = TokenCounts(*row[3:9]), row[11:15]
         return ModelCall(row[0], row[1], row[2], counts, row[9], row[10], tier, branch, agent_type, release, tools, row[16])
 
-    def _session(self, source: CallSource, cwd: str | None) -> int:
+    def _session(self, source: CallSource, cwd: str | None, *, is_whole: bool) -> int:
+        """The project is the first directory that the session's own file names."""
         key = os.fsencode(source.folder), clean(source.session or named_owner(source.path)) or ""
         row = self._sessions.get(key) or (None if self._is_empty else self._known_session(key))
         if row is None:
@@ -276,7 +281,7 @@ class _Writing:
                 (os.fsencode(source.home), *key, cwd),
             )
             row = int(inserted.lastrowid or 0), cwd
-        elif cwd and (row[1] is None or (source.agent is None and row[1] != cwd)):
+        elif cwd and (row[1] is None or (is_whole and source.agent is None and row[1] != cwd)):
             self._db.execute("UPDATE usage_sessions SET project = ? WHERE id = ?", (cwd, row[0]))
             row = row[0], cwd
         self._sessions[key] = row
