@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +31,13 @@ def world(tmp_path: Path) -> Iterator[World]:
         yield made
 
 
-def typed(world: World, *lines: str, denied: Sequence[str] = (), **changes: Any) -> str:
-    """What the model was sent after these lines were typed. `denied`: rules that are added once the session is open."""
+def typed(
+    world: World, *lines: str, denied: Sequence[str] = (), meanwhile: Callable[[], None] = lambda: None, **changes: Any
+) -> str:
+    """What the model was sent after these lines were typed. `denied`: rules that are added once the session is open.
+
+    `meanwhile` happens once a line was taken, before anything is sent for it.
+    """
 
     async def type_all() -> None:
         endpoint = endpoint_from_environment({"ANTHROPIC_BASE_URL": world.stage.url, "ANTHROPIC_API_KEY": FAKE_KEY})
@@ -44,6 +49,7 @@ def typed(world: World, *lines: str, denied: Sequence[str] = (), **changes: Any)
             desk.agent.policy.add(Behavior.DENY, map(parse_rule, denied))
             for line in lines:
                 desk.submit(line, ())
+                meanwhile()
                 await asyncio.sleep(0.01)
                 while desk.shell is not None or not desk.agent.is_idle:
                     await asyncio.sleep(0.01)
@@ -85,6 +91,18 @@ def test_without_the_tool_that_reads_nothing_mentioned_is_read(world: World) -> 
 def test_a_file_is_denied_by_the_name_of_a_link_too(world: World) -> None:
     (world.cwd / "link").symlink_to("notes.md")
     assert "The milk." not in typed(world, cue("all", "See @link"), disallowed=["Read(link)"])
+
+
+def test_a_link_that_led_to_a_denied_file_when_it_was_typed_is_not_sent(world: World) -> None:
+    link = world.cwd / "link"
+    link.symlink_to(".env")
+
+    def lead_elsewhere() -> None:
+        link.unlink()
+        link.symlink_to("notes.md")
+
+    sent = typed(world, cue("all", "See @link"), denied=["Read(.env)"], meanwhile=lead_elsewhere)
+    assert ("See @link" in sent, "SECRET=1" in sent) == (True, False)
 
 
 def test_a_mentioned_directory_lists_nothing_that_a_rule_denies(world: World) -> None:

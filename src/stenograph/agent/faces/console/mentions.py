@@ -41,7 +41,8 @@ class Mentions:
         rules = MentionRules(context.policy, context.workspace.project)
         asides = []
         for path, (name, written) in named.items():
-            if why := rules.objection(written):
+            # A link may lead elsewhere by now: both what it leads to and what is read must be allowed.
+            if why := rules.objection(written) or rules.objection(path):
                 self._note(f"@{name} was not sent: {why}")
             elif (aside := _aside(path, rules, context)) is not None:
                 asides.append(aside)
