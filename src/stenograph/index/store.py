@@ -171,6 +171,8 @@ class IndexStore:
             raise
         finally:
             self.connection.set_progress_handler(None, 0)
+            if self.connection.in_transaction:  # its end was given up too
+                self.connection.rollback()
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
