@@ -127,6 +127,12 @@ def test_doctor_warns_about_sessions_that_are_deleted_soon(home: Path) -> None:
     assert asked("doctor", "--home", home)["warnings"] == []
 
 
+def test_nothing_threatens_the_demo() -> None:
+    done = run("--demo", "archive")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "will delete" not in done.stdout
+
+
 def test_the_demo_is_not_kept() -> None:
     assert run("--demo", "archive", "keep").returncode == 2
 

@@ -68,7 +68,8 @@ def archive(ctx: click.Context, expiring: str | None, reveal: bool, as_json: boo
     folder = default_archive_folder(os.environ)
     kept, totals = _kept(folder)
     edits = Archive(folder)
-    soon = unkept(expiring_sessions(folder, settings.homes))
+    homes = [] if settings.demo else settings.homes  # Claude Code never reads the demo
+    soon = unkept(expiring_sessions(folder, homes))
     page = archive_page(
         folder,
         totals,
@@ -76,7 +77,7 @@ def archive(ctx: click.Context, expiring: str | None, reveal: bool, as_json: boo
         (sum(1 for _ in edits.entries()), *edits.originals()),
         automatic=settings.config.archive.keep,
         installed=_installed(settings),
-        retention=[retention_of(home) for home in settings.homes],
+        retention=[retention_of(home) for home in homes],
         expiring=len(soon),
         overdue=len(overdue(soon)),
         within=SOON,
