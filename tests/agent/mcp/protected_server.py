@@ -4,7 +4,8 @@
 In: a port, a log, and how it behaves. The authorization server is below `/auth`, so that its addresses can't be guessed from the
 MCP server's. It asks nobody: who comes with a valid request is sent back with a code. Each request and each step goes to the log,
 a line each. `/control/forget` makes it forget access tokens, `/control/forget-all` refresh tokens too. After `/control/break` it
-issues no tokens (HTTP 503), after `/control/repair` it does again. `/control/change` gives the MCP server another tool.
+issues no tokens (HTTP 503), after `/control/drop` it does not even answer, after `/control/repair` it issues them again.
+`/control/change` gives the MCP server another tool. With `--open-stream`, only what is sent needs a login, not the stream.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 SCOPE = "read"
+ANYONE = "anyone"
 
 
 class Log:
@@ -53,12 +55,15 @@ class Log:
 class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken, AccessToken]):
     """Refresh tokens are used once, as the specification wants of public clients."""
 
-    def __init__(self, log: Log, *, lifetime: int, says_lifetime: bool, denies: bool, rejects: bool, wants_more: bool) -> None:
+    def __init__(
+        self, log: Log, *, lifetime: int, says_lifetime: bool, denies: bool, rejects: bool, accepts_once: bool, wants_more: bool
+    ) -> None:
         self._log = log
         self._lifetime = lifetime
         self._says_lifetime = says_lifetime
         self._denies = denies
         self._rejects = rejects
+        self._accepts_once = accepts_once
         self._wants_more = wants_more
         self._clients: dict[str, OAuthClientInformationFull] = {}
         self._codes: dict[str, AuthorizationCode] = {}
@@ -112,12 +117,22 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
 
     async def load_access_token(self, token: str) -> AccessToken | None:
         found = self.access_tokens.get(token)
-        if found is None or (found.expires_at or 0) <= time.time() or self._rejects:
+        if found is None or (found.expires_at or 0) <= time.time():
             return None
+        if found.client_id == ANYONE:
+            return found
+        if self._rejects:
+            return None
+        if self._accepts_once:
+            del self.access_tokens[token]
         return found.model_copy(update={"scopes": []}) if self._wants_more else found
 
     async def revoke_token(self, token: AccessToken | RefreshToken) -> None:
         raise NotImplementedError
+
+    def anyone(self, resource: str) -> str:
+        """A token that nobody has to log in for."""
+        return self._issued(RefreshToken(token="", client_id=ANYONE, scopes=[SCOPE], resource=resource)).access_token
 
     def _issued(self, grant: AuthorizationCode | RefreshToken) -> OAuthToken:
         about: dict[str, Any] = grant.model_dump(include={"client_id", "scopes", "resource"})
@@ -132,7 +147,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         )
 
 
-def application(base: str, provider: Provider, log: Log, *, is_sse: bool, delay: float) -> ASGIApp:
+def application(base: str, provider: Provider, log: Log, *, is_sse: bool, is_stream_open: bool, delay: float) -> ASGIApp:
     issuer = AnyHttpUrl(f"{base}/auth")
     server = MCPServer(
         "safe",
@@ -157,10 +172,10 @@ def application(base: str, provider: Provider, log: Log, *, is_sse: bool, delay:
     registration = ClientRegistrationOptions(enabled=True, valid_scopes=[SCOPE], default_scopes=[SCOPE])
     metadata, *others = create_auth_routes(provider, issuer, client_registration_options=registration)
 
-    is_broken = False
+    is_broken = drops = False
 
     async def control(request: Request) -> Response:
-        nonlocal is_broken
+        nonlocal is_broken, drops
         match request.path_params["what"]:
             case "forget":
                 provider.access_tokens.clear()
@@ -169,8 +184,10 @@ def application(base: str, provider: Provider, log: Log, *, is_sse: bool, delay:
                 provider.refresh_tokens.clear()
             case "break":
                 is_broken = True
+            case "drop":
+                drops = True
             case "repair":
-                is_broken = False
+                is_broken = drops = False
             case "change":
                 server.remove_tool("shout")
                 server.add_tool(whisper)
@@ -184,6 +201,8 @@ def application(base: str, provider: Provider, log: Log, *, is_sse: bool, delay:
             return message
 
         await asyncio.sleep(delay)
+        if drops:
+            receive.__self__.transport.abort()  # type: ignore[attr-defined] # uvicorn's
         if is_broken:
             await Response(status_code=503)(scope, receive, send)
         else:
@@ -204,6 +223,9 @@ def application(base: str, provider: Provider, log: Log, *, is_sse: bool, delay:
             headers = dict(scope["headers"])
             kind = headers.get(b"authorization", b"").decode().partition(" ")[0]
             log.add(f"{scope['method']} {scope['path']} {kind}".rstrip())
+            if is_stream_open and scope["method"] == "GET" and scope["path"] == "/sse" and not kind:
+                open_to_all = (b"authorization", f"Bearer {provider.anyone(f'{base}/')}".encode())
+                scope = {**scope, "headers": [*scope["headers"], open_to_all]}
         await (issue if scope.get("path") == "/auth/token" else outer)(scope, receive, send)
 
     return logged
@@ -217,9 +239,11 @@ def main() -> None:
     options.add_argument("--silent", action="store_true", help="do not say how long a token is valid")
     options.add_argument("--denies", action="store_true", help="nobody gets a token")
     options.add_argument("--rejects", action="store_true", help="no token is accepted")
+    options.add_argument("--accepts-once", action="store_true", help="each token is accepted for one request")
     options.add_argument("--wants-more", action="store_true", help="no token is enough")
     options.add_argument("--delay", type=float, default=0, help="seconds before tokens are issued")
     options.add_argument("--sse", action="store_true")
+    options.add_argument("--open-stream", action="store_true", help="streams need no token")
     given = options.parse_args()
     log = Log(given.log)
     provider = Provider(
@@ -228,9 +252,17 @@ def main() -> None:
         says_lifetime=not given.silent,
         denies=given.denies,
         rejects=given.rejects,
+        accepts_once=given.accepts_once,
         wants_more=given.wants_more,
     )
-    app = application(f"http://127.0.0.1:{given.port}", provider, log, is_sse=given.sse, delay=given.delay)
+    app = application(
+        f"http://127.0.0.1:{given.port}",
+        provider,
+        log,
+        is_sse=given.sse,
+        is_stream_open=given.open_stream,
+        delay=given.delay,
+    )
     uvicorn.run(app, host="127.0.0.1", port=given.port, log_level="warning")
 
 

@@ -28,6 +28,7 @@ from stenograph.agent.engine.events import Event, Outcome
 from stenograph.agent.engine.session import Agent
 from stenograph.agent.mcp import login
 from stenograph.agent.mcp.config import ServerConfig, ServerScope, Transport
+from stenograph.agent.mcp.failures import LoginNeeded
 from stenograph.agent.mcp.logins import Logins
 from stenograph.agent.mcp.remote import authorization
 from stenograph.agent.mcp.servers import McpServers, ServerConnection, ServerStatus
@@ -254,6 +255,41 @@ def test_requests_side_by_side_do_not_spend_a_refresh_token_twice(tmp_path: Path
     assert "refresh refused" not in server.grants
 
 
+@pytest.mark.parametrize("options", [("--lifetime", "1"), ()], ids=["expired", "refused"])
+def test_a_refresh_token_that_is_refused_is_sent_once(options: tuple[str, ...], tmp_path: Path) -> None:
+    """Who sees it again may take it for stolen, and end every login of the user."""
+
+    async def run(server: Protected) -> list[str]:
+        async with connection(server, tmp_path) as one:
+            await one.log_in(allow)
+            server.forget(refresh_tokens=True)
+            await asyncio.sleep(2.1 if options else 0)
+            for _ in range(2):
+                with pytest.raises(ToolFailed, match="needs authentication"):
+                    await one.request(lambda client: client.list_tools(), timeout=20, timed_out="")
+            refused = [step for step in server.grants if step == "refresh refused"]
+            await one.log_in(allow)
+            assert one.status is ServerStatus.CONNECTED
+            return refused
+
+    with protected_server(tmp_path, *options) as server:
+        assert asyncio.run(run(server)) == ["refresh refused"]
+
+
+def test_requests_side_by_side_do_not_send_a_refused_refresh_token_twice(tmp_path: Path, server: Protected) -> None:
+    async def run() -> list[BaseException | httpx2.Response]:
+        async with connection(server, tmp_path) as one:
+            await one.log_in(allow)
+        server.forget(refresh_tokens=True)
+        auth = authorization(one.config, Logins(os.environ), lambda _: None)
+        async with httpx2.AsyncClient(auth=auth) as client:
+            asked = [client.post(server.url, json={"jsonrpc": "2.0"}, timeout=20) for _ in range(5)]
+            return await asyncio.gather(*asked, return_exceptions=True)
+
+    assert {type(each) for each in asyncio.run(run())} == {LoginNeeded}
+    assert [step for step in server.grants if step.startswith("refresh")] == ["refresh refused"]
+
+
 def test_two_connections_do_not_spend_a_refresh_token_twice(tmp_path: Path, server: Protected) -> None:
     """Each has its own `Logins`, as in two processes."""
 
@@ -456,6 +492,49 @@ def test_a_server_that_does_not_accept_its_own_tokens_opens_one_browser(tmp_path
     with protected_server(tmp_path, "--rejects") as server:
         assert failed_login(server, tmp_path).what == "the server does not accept its own tokens"
         assert server.grants == LOGIN
+    assert stored() == []
+
+
+@pytest.mark.parametrize("options", [(), ("--sse",)], ids=["http", "sse"])
+def test_a_login_that_was_accepted_stays_when_the_server_refuses_its_token_later(
+    options: tuple[str, ...], tmp_path: Path
+) -> None:
+    async def run(server: Protected) -> tuple[ServerStatus, bool]:
+        async with connection(server, tmp_path) as one:
+            async with asyncio.timeout(20):
+                await one.log_in(allow)
+            return one.status, one.is_logged_in
+
+    with protected_server(tmp_path, "--accepts-once", *options) as server:
+        assert asyncio.run(run(server)) == (ServerStatus.CONNECTED, True)
+        assert [step for step in server.grants if step != "refresh"] == LOGIN
+
+
+CONTROLS = {"--breaks": "break", "--drops": "drop"}
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("--denies", 'the login was refused ("access_denied")'),
+        ("--rejects", "the server does not accept its own tokens"),
+        ("--breaks", "the server issued no tokens"),
+        ("--drops", "cannot log in"),
+    ],
+)
+def test_a_login_that_fails_after_a_stream_was_opened_says_so_at_once(option: str, said: str, tmp_path: Path) -> None:
+    """The SDK passes nothing on that goes wrong when it sends; it notices after ten seconds that no answer came."""
+
+    async def break_then_allow(address: str, _: Callable[[str], bool]) -> None:
+        if option in CONTROLS:
+            own.control(CONTROLS[option])
+        await allow(address, _)
+
+    began = time.monotonic()
+    options = () if option in CONTROLS else (option,)
+    with protected_server(tmp_path, "--sse", "--open-stream", *options) as own:
+        assert failed_login(own, tmp_path, break_then_allow).what == said
+    assert time.monotonic() - began < 8
     assert stored() == []
 
 

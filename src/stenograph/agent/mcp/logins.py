@@ -49,6 +49,7 @@ class Logins:
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._folder = logins_folder(environ)
         self._held: dict[Path, LockedFile] = {}
+        self._over: dict[str, Login] = {}
 
     def read(self, server: ServerConfig) -> Login | None:
         """None if there is none, or none that can be read."""
@@ -58,6 +59,15 @@ class Logins:
             return msgspec.json.decode(read_whole(self._path(self._folder, server)), type=Login)
         except (DiskError, ValueError):
             return None
+
+    def note_over(self, server: ServerConfig, login: Login) -> None:
+        """The authorization server does not refresh a login any more. Known to this process only."""
+        self._over[self._key(server)] = login
+
+    def is_over(self, server: ServerConfig) -> bool:
+        """Whether that is known of the stored login."""
+        login = self._over.get(self._key(server))
+        return login is not None and login == self.read(server)
 
     @asynccontextmanager
     async def hold(self, server: ServerConfig) -> AsyncIterator[None]:
@@ -94,10 +104,12 @@ class Logins:
                 return remove_file(path)
         return remove_file(path)
 
+    def _path(self, folder: Path, server: ServerConfig) -> Path:
+        return folder / f"{self._key(server)}.json"
+
     @staticmethod
-    def _path(folder: Path, server: ServerConfig) -> Path:
-        key = hashlib.sha256(msgspec.json.encode([server.name, server.url])).hexdigest()
-        return folder / f"{key[:32]}.json"
+    def _key(server: ServerConfig) -> str:
+        return hashlib.sha256(msgspec.json.encode([server.name, server.url])).hexdigest()[:32]
 
 
 async def _locked(path: Path, stack: contextlib.ExitStack) -> LockedFile | None:

@@ -114,17 +114,23 @@ class _StoredLogin(httpx2.Auth):
                 if not await self._is_ready(request, refused):
                     # One refresh at a time, in all processes: a refresh token may be valid once.
                     async with self._logins.hold(self._config), self._flow(request, refused) as flow:
-                        outgoing = await anext(flow)
+                        login = self._logins.read(self._config)
+                        # A refused refresh token is not sent again: the server may take it for stolen, and end other logins too.
+                        outgoing = request if self._logins.is_over(self._config) else await anext(flow)
                         while outgoing is not request:
                             answer = yield outgoing
                             outgoing = await flow.asend(answer)
-                            if outgoing is request and answer.status_code not in _DECIDED:
+                            if outgoing is not request:
+                                continue
+                            if answer.status_code not in _DECIDED:
                                 raise LoginError(f"cannot refresh the login (HTTP {answer.status_code})")
+                            if login is not None and self._logins.read(self._config) == login:
+                                self._logins.note_over(self._config, login)
                 response = yield request
                 # The SDK is not asked about a 401: it would register, and go for a browser.
                 if response.status_code != HTTPStatus.UNAUTHORIZED:
                     return
-                if self._logins.read(self._config) is None:
+                if self._logins.read(self._config) is None or self._logins.is_over(self._config):
                     break
                 refused = request.headers.get("Authorization", "").removeprefix("Bearer ")
             raise LoginNeeded

@@ -186,7 +186,7 @@ class ServerConnection:
         """Connects with the new login; `status` says how that went. Raises LoginError, DiskError."""
         from stenograph.agent.mcp.login import log_in
 
-        await log_in(self.config, self._logins, show)
+        await log_in(self.config, self._logins, show, timeout=self._timeout)
         await self._end()
         await self.connect()
 
