@@ -32,6 +32,7 @@ from stenograph.archive import (
     undo_edit,
 )
 from stenograph.errors import BusyError, SessionNotFoundError, UnwritableError, UsageError
+from stenograph.testing.lines import encode
 
 
 @pytest.fixture
@@ -182,6 +183,70 @@ def test_a_clone_is_undone_even_if_what_was_kept_of_it_stays(
     (finding,) = undone.findings
     assert (finding.code, finding.path) == ("clone-still-kept", database)
     assert {"lock": "another process is writing", "damage": "is damaged"}[harm] in finding.detail
+
+
+def cloned(archive: Archive, project: Path, *, spilled: bytes = b"spilled") -> Path:
+    """A session that was made as a clone."""
+    copy = project / f"{session_id(0xAB12)}.jsonl"
+    with archive.transaction(copy.stem, command={"command": "clone", "session": SESSION}) as change:
+        change.write(copy, encode(turns(1)))
+        change.write(copy.with_suffix("") / "tool-results" / "b1.txt", spilled)
+    return copy
+
+
+def kept_paths(archive: Archive) -> set[Path]:
+    store = opened(archive)
+    try:
+        return {session.path for session in store.sessions()}
+    finally:
+        store.close()
+
+
+def test_what_was_kept_of_a_clone_under_another_name_of_its_home_is_forgotten(
+    archive: Archive, home: Path, project: Path, tmp_path: Path
+) -> None:
+    copy = cloned(archive, project)
+    (tmp_path / "link").symlink_to(home)
+    keep_sessions(archive.folder, [tmp_path / "link"])
+    archive.undo(1)
+    assert copy.name not in {path.name for path in kept_paths(archive)}
+
+
+def test_what_was_kept_of_another_home_stays_when_a_clone_is_undone(archive: Archive, home: Path, tmp_path: Path) -> None:
+    copy = cloned(archive, home / "projects" / "-home-user-work")
+    shutil.copytree(home, tmp_path / "other")
+    keep_sessions(archive.folder, [home, tmp_path / "other"])
+    archive.undo(1)
+    paths = kept_paths(archive)
+    assert copy not in paths
+    assert tmp_path / "other" / copy.relative_to(home) in paths
+
+
+def test_what_was_said_in_a_clone_stays_kept_when_it_is_undone(archive: Archive, home: Path, project: Path) -> None:
+    """The file is as the clone made it, so that it can be undone, but a longer one was kept."""
+    copy = cloned(archive, project)
+    made = copy.read_bytes()
+    more = made + encode(turns(1, "Only here"))
+    keep_sessions(archive.folder, [home], clock=lambda: 1000.0)
+    for moment, data in ((2000.0, more), (3000.0, made)):
+        copy.write_bytes(data)
+        os.utime(copy, (LONG_AGO, LONG_AGO))
+        keep_sessions(archive.folder, [home], clock=lambda moment=moment: moment)  # type: ignore[misc]
+    archive.undo(1)
+    assert not copy.exists()
+    store = opened(archive)
+    restore_session(archive, store, plan_restore(store, find_kept(store.sessions(), copy.stem), as_of=2500.0))
+    store.close()
+    assert copy.read_bytes() == more
+
+
+def test_an_undone_clone_does_not_cost_a_copy_of_all_that_is_kept(archive: Archive, home: Path, project: Path) -> None:
+    """Space that was given back means that the whole file was written anew."""
+    cloned(archive, project, spilled=os.urandom(100_000))
+    keep_sessions(archive.folder, [home])
+    archive.undo(1)
+    with contextlib.closing(sqlite3.connect(archive.folder / "kept.sqlite")) as database:
+        assert database.execute("PRAGMA freelist_count").fetchone()[0] > 0
 
 
 def test_the_version_from_before_a_rewrite_comes_back(archive: Archive, home: Path, project: Path, tmp_path: Path) -> None:
@@ -362,6 +427,51 @@ def test_a_session_that_changed_after_the_plan_is_not_purged(archive: Archive, p
     with pytest.raises(BusyError, match="changed after the plan was made"):
         archive.purge(plan)
     assert contents(project) == before
+
+
+def test_a_copy_that_still_exists_in_another_project_is_not_purged(archive: Archive, home: Path, project: Path) -> None:
+    other = write_session(home, SESSION, turns(4, "Moved on"), project="-elsewhere")
+    shutil.rmtree(home / "file-history")  # which both would have
+    keep_sessions(archive.folder, [home])
+    for path in (project / NAME, other):
+        archive.remove(path)
+        archive.undo(archive.entries()[-1].number)
+    plan = archive.plan_purge(SESSION, project / NAME)
+    assert plan.edits == (1, 2)
+    archive.purge(plan)
+    assert other in kept_paths(archive)
+    archive.undo(4)
+    archive.undo(5)
+    assert other.exists()
+
+
+def test_what_a_session_left_where_it_was_before_is_purged_with_it(archive: Archive, home: Path, project: Path) -> None:
+    """Clients move a session when its project moves."""
+    data = (project / NAME).read_bytes()
+    keep_sessions(archive.folder, [home])
+    archive.remove(project / NAME)
+    moved = write_session(home, SESSION, [], project="-elsewhere")
+    moved.write_bytes(data)
+    plan = archive.plan_purge(SESSION, moved)
+    assert (plan.edits, plan.kept_files) == ((1,), 5)
+    archive.purge(plan)
+    assert SESSION.encode() not in b"".join(path.read_bytes() for path in archive.folder.rglob("*") if path.is_file())
+
+
+def test_a_session_that_was_removed_from_several_homes_is_purged_from_the_one_that_is_meant(
+    archive: Archive, home: Path, project: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(home, tmp_path / "other")
+    for path in (project / NAME, tmp_path / "other" / "projects" / project.name / NAME):
+        archive.remove(path)
+    with pytest.raises(UsageError, match="from 2 homes"):
+        archive.plan_purge(SESSION, None)
+    plan = archive.plan_purge(SESSION, None, [home])
+    assert plan.edits == (1,)
+    archive.purge(plan)
+    assert archive.plan_purge(SESSION, None).edits == (2,)
+    archive.undo(2)
+    assert (tmp_path / "other" / "projects" / project.name / AGENT).exists()
 
 
 @pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="names are text there")

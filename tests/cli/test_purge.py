@@ -14,7 +14,7 @@ from tests.homes import session_id, write_session
 from tests.surgery.conversations import called, linked, turn
 
 from stenograph.sessions import load_file
-from stenograph.traces.folder import default_trace_folder
+from stenograph.traces.folder import default_trace_folder, waiting_events
 from stenograph.traces.hook import note_event
 from stenograph.traces.mapping import seed_of
 from stenograph.traces.reading import Closing, Place
@@ -101,6 +101,55 @@ def test_nothing_of_a_purged_session_is_left_and_others_stay_whole(home: Path, i
     assert undone.returncode == 0, undone.stderr
     assert json.loads(undone.stdout)["entry"] == (4 if is_removed else 3)
     assert_one_clear_line(run("purge", ID, "--home", home))
+
+
+SPOKEN = "amalgam"
+
+
+@pytest.fixture
+def other_home(home: Path, tmp_path: Path) -> Path:
+    """Another home with a session of the same id, of which we have as much, in other words."""
+    other = tmp_path / "other"
+    lines = linked(*turn(f"Where is the {SPOKEN}?", called("Read", {"file_path": "/p"}, f"{SPOKEN} " * 100, identity="toolu_1")))
+    path = write_session(other, ID, [{**line, "sessionId": ID} for line in lines])
+    assert run("edit", ID, "--truncate-results", "10", "--apply", "--home", other).returncode == 0
+    assert run("clone", ID, "--home", other).returncode == 0
+    for each in (home, other):
+        assert run("archive", "keep", "--home", each).returncode == 0
+    folder = default_trace_folder(os.environ)
+    note_event(str(folder), {"hook_event_name": "Stop", "received_ns": 3, "session_id": ID, "transcript_path": str(path)})
+    with TraceState(folder) as state:
+        state.acknowledge("langfuse", Receipt(path, Cursor(Place(0, 0, 0, 0), b"x"), turns=1, spans=2, posts=1))
+    return other
+
+
+@pytest.mark.parametrize("is_removed", [False, True])
+def test_a_session_with_the_same_id_in_another_home_stays_whole(home: Path, other_home: Path, is_removed: bool) -> None:
+    if is_removed:
+        for each in (home, other_home):
+            assert run("rm", ID, "--apply", "--home", each).returncode == 0
+    before = contents(other_home)
+    told = json.loads(run("purge", ID, "--apply", "--home", home, "--json").stdout)
+    assert (told["edits"], told["clones"]) == ([2, 5] if is_removed else [2], [])
+    assert (told["originals"], told["kept"], told["trace_events"], told["trace_entries"]) == (3 if is_removed else 1, 2, 1, 2)
+    assert _holding(home, WORDS) == []
+    assert contents(other_home) == before
+    folder = default_trace_folder(os.environ)
+    assert [json.loads(event.read_bytes())["received_ns"] for event in waiting_events(folder)] == [2, 3]
+    # All that was there of the other one is purged next.
+    told = json.loads(run("purge", ID, "--home", other_home, "--json").stdout)
+    assert (told["edits"], len(told["clones"])) == ([3, 6] if is_removed else [3], 1)
+    assert (told["originals"], told["kept"], told["trace_events"], told["trace_entries"]) == (2 if is_removed else 1, 1, 1, 1)
+    for _ in range(2 if is_removed else 1):
+        assert run("undo", ID, "--apply", "--home", other_home).returncode == 0
+    assert f"{SPOKEN} " * 100 in next((other_home / "projects").rglob(f"{ID}.jsonl")).read_text(encoding="utf-8")
+
+
+def test_a_session_that_was_removed_elsewhere_is_found_by_its_id(home: Path, tmp_path: Path) -> None:
+    assert run("rm", ID, "--apply", "--home", home).returncode == 0
+    (tmp_path / "empty" / "projects").mkdir(parents=True)
+    told = json.loads(run("purge", ID, "--home", tmp_path / "empty", "--json").stdout)
+    assert told["edits"] == [2, 3]
 
 
 def test_originals_that_another_session_needs_and_clones_stay_and_are_named(home: Path) -> None:

@@ -20,10 +20,11 @@ from stenograph.archive.change import Change, EditHead, Recovery
 from stenograph.archive.journal import Entry, JournaledFile, Ledger, OpenJournal, State, open_journal, read_journal
 from stenograph.archive.kept import KeptStore, open_kept
 from stenograph.archive.live import live, looks_live, refuse_open
+from stenograph.archive.place import SessionPlace, place_in_archive, place_of_file
 from stenograph.archive.purge import (
     ArchivePurge,
     delete_session_files,
-    kept_of,
+    forget_undone_clone,
     made_by_clone,
     plan_archive_purge,
     purge_archive,
@@ -206,22 +207,14 @@ class Archive:
                 change.remove_folder(folder)
         if made_by_clone(entry):
             try:
-                self._forget_kept(entry)
+                with self._kept() as kept:
+                    if kept is not None:
+                        forget_undone_clone(kept, entry)
             except DiskError as error:
                 if findings is not None:
                     detail = f"the archive still has copies of the clone: {error.what}"
                     findings.append(Finding("clone-still-kept", error.path, detail=detail))
         return change.entry or entry
-
-    def _forget_kept(self, clone: Entry) -> None:
-        """A clone that is undone is no session that a client deleted: what was kept of it goes. A redo has its bytes.
-
-        Raises DiskError.
-        """
-        own = next((file.path for file in clone.files if file.path.stem == clone.session_id), None)
-        with self._kept() as kept:
-            if kept is not None and kept_of(kept, clone.session_id, own):
-                purge_kept(kept, clone.session_id, own)
 
     def restore(self, number: int, to: Path) -> list[Path]:
         """Write the originals of an entry below another directory, where none may exist yet. Raises UsageError, DiskError."""
@@ -263,16 +256,28 @@ class Archive:
             raise AssertionError("a session has a file")
         return change.entry
 
-    def plan_purge(self, session_id: str, path: Path | None) -> ArchivePurge:
-        """What would be deleted for good; `path` is the session's file where it is still in its home. Raises UnreadableError."""
+    def plan_purge(self, session_id: str, path: Path | None, homes: Sequence[Path] = ()) -> ArchivePurge:
+        """What would be deleted for good; `path` is the session's file where it is still in its home.
+
+        Of a removed session: what it left in these homes, or else in the only one that it was in. Raises UnreadableError,
+        UsageError.
+        """
+        if path is not None:
+            return self._plan_purge(place_of_file(path, session_id))
         with self._kept() as kept:
-            return plan_archive_purge(self.entries(), self._store, kept, session_id, path)
+            sessions = kept.sessions(name=session_id) if kept is not None else []
+        return self._plan_purge(place_in_archive(session_id, self.entries(), sessions, homes))
+
+    def _plan_purge(self, place: SessionPlace) -> ArchivePurge:
+        with self._kept() as kept:
+            sessions = kept.sessions() if kept is not None else []
+        return plan_archive_purge(self.entries(), self._store, sessions, place)
 
     def last_copy(self, plan: ArchivePurge) -> bytes | None:
         """The newest bytes that the archive has of a session's own file. Raises UnreadableError."""
         with self._kept() as kept:
-            for session in kept_of(kept, plan.session_id, plan.path) if kept else ():
-                for file in kept.files(session.id) if kept else ():
+            for session in kept.sessions() if kept is not None else ():
+                for file in kept.files(session.id) if kept is not None and plan.place.has_kept(session) else ():
                     if file.path == session.path and kept is not None:
                         return b"".join(kept.stream(file))
         return self.original(plan.newest) if plan.newest is not None else None
@@ -282,7 +287,7 @@ class Archive:
         with contextlib.ExitStack() as held:
             journal = held.enter_context(self._writing())[0] if self._journal.exists() else None
             # Of originals that another session needs by now, none goes.
-            now = self.plan_purge(plan.session_id, plan.path)
+            now = self._plan_purge(plan.place)
             refuse_outdated(plan, now, self.folder)
             if now.removal is not None:
                 for file in now.removal.files:
@@ -292,7 +297,7 @@ class Archive:
             if now.kept_files:
                 with self._kept() as kept:
                     if kept is not None:
-                        purge_kept(kept, plan.session_id, plan.path)
+                        purge_kept(kept, plan.place)
             if now.edits and journal is not None:
                 purge_archive(now, self._store, journal)
 

@@ -189,11 +189,13 @@ class KeptStore:
         stored = self._one("SELECT coalesce(sum(length(data)), 0) FROM segments")[0]
         return KeptTotals(sessions, files, size, stored, last)
 
-    def sessions(self, homes: Iterable[Path] | None = None) -> list[KeptSession]:
-        """Those of some homes, or all."""
+    def sessions(self, homes: Iterable[Path] | None = None, *, name: str | None = None) -> list[KeptSession]:
+        """Those of some homes, those with a name, or all."""
         rows = self._all(
             "SELECT s.id, s.home, s.path, s.facts, sum(f.size), count(*), max(f.kept)"
-            " FROM sessions AS s JOIN files AS f ON f.session = s.id AND f.replaced IS NULL GROUP BY s.id ORDER BY s.path"
+            " FROM sessions AS s JOIN files AS f ON f.session = s.id AND f.replaced IS NULL"
+            f" {'' if name is None else 'WHERE s.name = ?'} GROUP BY s.id ORDER BY s.path",
+            () if name is None else (_text(name),),
         )
         paths = [(_path(row[1]), _path(row[2])) for row in rows]
         found = [
@@ -219,6 +221,17 @@ class KeptStore:
         ):
             oldest.setdefault(file.path, file)  # rows of a path are in the order in which they were kept
         return list(oldest.values())
+
+    def versions(self, session: int) -> list[KeptFile]:
+        """The files of a session with all that was ever kept of them."""
+        return self._files("AND f.session = ?", session, is_current=False)
+
+    def sha256_of(self, file: KeptFile) -> str:
+        """Raises UnreadableError."""
+        digest = hashlib.sha256()
+        for piece in self.stream(file):
+            digest.update(piece)
+        return digest.hexdigest()
 
     def file_at(self, path: Path) -> KeptFile | None:
         return next(iter(self._files("AND f.path = ?", os.fsencode(path))), None)
@@ -271,8 +284,7 @@ class KeptStore:
         row = self._db.execute(
             "INSERT INTO sessions (home, path, name, facts) VALUES (?, ?, ?, coalesce(?, '{}'))"
             " ON CONFLICT (path) DO UPDATE SET facts = coalesce(?, facts) RETURNING id",
-            # SQLite has no text for a name that is not UTF-8; the path says what it is.
-            (os.fsencode(home), os.fsencode(path), name.encode(errors="replace").decode(), facts, facts),
+            (os.fsencode(home), os.fsencode(path), _text(name), facts, facts),
         )
         return int(row.fetchone()[0])
 
@@ -327,8 +339,8 @@ class KeptStore:
     def forget(self, session: int) -> None:
         """Delete everything that is kept of a session; files of others that were compressed against it are kept anew."""
         own = [row[0] for row in self._all("SELECT DISTINCT content FROM files WHERE session = ?", (session,))]
-        shared = {row[0] for row in self._all("SELECT DISTINCT content FROM files WHERE session <> ?", (session,))}
-        gone = [content for content in own if content not in shared]
+        shared = "SELECT 1 FROM files WHERE content = ? AND session <> ?"
+        gone = [content for content in own if not self._all(shared, (content, session))]
         for content in gone:
             for dependent, size, anchor, folder in self._all(
                 "SELECT id, size, anchor, folder FROM contents WHERE base = ?", (content,)
@@ -473,6 +485,11 @@ def _state(file: KeptFile) -> tuple[object, ...]:
     return (
         file.size, file.mode, file.mtime_ns, file.device, file.inode, file.changed_ns, file.fingerprint, file.kept,
     )  # fmt: skip
+
+
+def _text(name: str) -> str:
+    """SQLite has no text for a name that is not UTF-8; the path says what it is."""
+    return name.encode(errors="replace").decode()
 
 
 def _path(name: bytes) -> Path:

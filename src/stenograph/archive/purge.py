@@ -1,6 +1,7 @@
 """A session deleted for good: its files, its originals in the archive, and its edits in the journal.
 
-Originals that edits of other sessions need too are kept. Numbers of edits are never given twice.
+Originals that edits of other sessions need too are kept, and everything of a session with the same id in another home. Numbers of
+edits are never given twice.
 """
 
 from __future__ import annotations
@@ -15,18 +16,16 @@ import msgspec
 from stenograph.archive.journal import Entry, OpenJournal
 from stenograph.archive.kept import KeptSession, KeptStore
 from stenograph.archive.live import refuse_open
+from stenograph.archive.place import SessionPlace
 from stenograph.archive.recovery import remove_folders
 from stenograph.archive.removal import Removal, plan_removal
 from stenograph.archive.store import Store
 from stenograph.disk import delete_file, state_of
 from stenograph.errors import BusyError, UsageError, in_quotes
-from stenograph.family import is_session_id
 
 
 class ArchivePurge(msgspec.Struct, frozen=True):
-    session_id: str
-    #: The session's file; None: it was removed.
-    path: Path | None
+    place: SessionPlace
     #: What of the session is still in its home; None: it was removed.
     removal: Removal | None
     #: Numbers of the session's edits.
@@ -45,27 +44,36 @@ class ArchivePurge(msgspec.Struct, frozen=True):
     kept_files: int = 0
     kept_size: int = 0
 
+    @property
+    def session_id(self) -> str:
+        return self.place.session_id
+
+    @property
+    def path(self) -> Path | None:
+        """The session's file; None: it was removed."""
+        return self.place.path
+
 
 def plan_archive_purge(
-    entries: Sequence[Entry], store: Store, kept_store: KeptStore | None, session_id: str, path: Path | None
+    entries: Sequence[Entry], store: Store, kept_sessions: Sequence[KeptSession], place: SessionPlace
 ) -> ArchivePurge:
     """Raises UnreadableError where a part of the session could not be deleted, UsageError for a linked project directory."""
+    path, session_id = place.path, place.session_id
     if path is not None and os.path.islink(path.parent):  # noqa: PTH114 - never raises
         raise UsageError(
             f"{path.parent} is a link; nothing was deleted",
             why="what is behind it may belong to another home",
             hint=f"steno purge {shlex.quote(os.path.realpath(path))}",
         )
-    own = [entry for entry in entries if _is_of(entry, session_id, path)]
+    own = [entry for entry in entries if place.has_edit(entry)]
     kept = {sha for entry in own for file in entry.files if (sha := file.before) is not None}
     needed = {sha for entry in entries if entry not in own for file in entry.files for sha in (file.before,)}
-    cloned = {entry.session_id: _is_there(entry) for entry in entries if _was_cloned_from(entry, session_id)}
+    cloned = {entry.session_id: _is_there(entry) for entry in entries if _was_cloned_from(entry, place)}
     in_archive = {entry.session_id for entry in entries for file in entry.files if file.before and store.has(file.before)}
     mains = [file for entry in own for file in entry.files if file.path.stem == session_id and file.before is not None]
-    sessions = kept_of(kept_store, session_id, path) if kept_store else []
+    sessions = [session for session in kept_sessions if place.has_kept(session)]
     return ArchivePurge(
-        session_id,
-        path,
+        place,
         plan_removal(path) if path is not None else None,
         tuple(entry.number for entry in own),
         {sha: store.path_of(sha).stat().st_size for sha in sorted(kept - needed) if store.has(sha)},
@@ -78,24 +86,29 @@ def plan_archive_purge(
     )
 
 
-def _is_of(entry: Entry, session_id: str, path: Path | None) -> bool:
-    """Whether an edit is of a session. Files that are not named by a UUID may have one name in several projects."""
-    if entry.session_id != session_id:
-        return False
-    return path is None or is_session_id(session_id) or any(file.path == path for file in entry.files)
-
-
-def kept_of(kept: KeptStore, session_id: str, path: Path | None) -> list[KeptSession]:
-    sessions = [session for session in kept.sessions() if session.name == session_id]
-    return sessions if path is None or is_session_id(session_id) else [each for each in sessions if each.path == path]
-
-
-def purge_kept(kept: KeptStore, session_id: str, path: Path | None) -> None:
+def purge_kept(kept: KeptStore, place: SessionPlace) -> None:
     """Raises DiskError."""
     with kept.writing():
-        for session in kept_of(kept, session_id, path):
-            kept.forget(session.id)
+        for session in kept.sessions():
+            if place.has_kept(session):
+                kept.forget(session.id)
     kept.compact()
+
+
+def forget_undone_clone(kept: KeptStore, clone: Entry) -> None:
+    """A clone that is undone is no session that a client deleted: what was kept of it goes, for the undo has the same bytes.
+
+    Not if anything else was kept of it, such as what was said in it. Raises DiskError.
+    """
+    made = {_without_links(file.path): file.after for file in clone.files}
+    with kept.writing():
+        for session in kept.sessions(name=clone.session_id):
+            if all(made.get(_without_links(file.path)) == kept.sha256_of(file) for file in kept.versions(session.id)):
+                kept.forget(session.id)
+
+
+def _without_links(path: Path) -> Path:
+    return Path(os.path.realpath(path.parent), path.name)
 
 
 def refuse_outdated(plan: ArchivePurge, now: ArchivePurge, archive: Path) -> None:
@@ -110,8 +123,11 @@ def made_by_clone(entry: Entry) -> bool:
     return isinstance(entry.command, dict) and entry.command.get("command") == "clone"
 
 
-def _was_cloned_from(entry: Entry, session_id: str) -> bool:
-    return made_by_clone(entry) and entry.command.get("session") == session_id
+def _was_cloned_from(entry: Entry, place: SessionPlace) -> bool:
+    if not made_by_clone(entry) or entry.command.get("session") != place.session_id:
+        return False
+    source = entry.command.get("from")
+    return not isinstance(source, str) or place.has(Path(source))
 
 
 def _is_there(clone: Entry) -> bool:

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import tempfile
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
 
-from stenograph.archive import Archive, ArchivePurge, find_edits, find_kept, open_kept
+from stenograph.archive import Archive, ArchivePurge, find_edits, find_kept, open_kept_to_restore
 from stenograph.disk import read_whole, remove_file, write_atomically
 from stenograph.errors import DiskError, SessionNotFoundError
 from stenograph.family import LINES_SUFFIX, is_session_id
@@ -53,15 +55,15 @@ class Purge(Struct, frozen=True):
 def plan_purge(name: str, homes: Sequence[Path], archive: Archive, folder: Path, index: Path | None) -> Purge:
     """`folder` is the directory of traces. Raises SessionNotFoundError, UsageError, UnreadableError."""
     path, session_id = _find(name, homes, archive)
-    archived = archive.plan_purge(session_id, path)
+    archived = archive.plan_purge(session_id, path, homes)
     session = _load(path, archived, archive)
     with _state(folder) as state:
-        entries = state.entries_of(_needle(session_id)) if state else 0
+        entries = state.entries_of(partial(_is_own, archived)) if state else 0
         sent = _sent(state, session) if state and session else {}
     return Purge(
         archived,
         path,
-        tuple(event for event in waiting_events(folder) if _is_of(event, session_id)),
+        tuple(event for event in waiting_events(folder) if _is_of(event, archived)),
         entries,
         index if index is not None and index.exists() else None,
         sent,
@@ -77,7 +79,7 @@ def purge_session(plan: Purge, archive: Archive, folder: Path, *, active_seconds
             remove_file(event)
         with _state(folder) as state:
             if state:
-                state.forget_session(_needle(plan.session_id))
+                state.forget_session(partial(_is_own, plan.archived))
     if plan.index is not None:
         discard_store(plan.index)
 
@@ -86,16 +88,15 @@ def _find(name: str, homes: Sequence[Path], archive: Archive) -> tuple[Path | No
     try:
         file = resolve(name, homes, exact=True)
     except SessionNotFoundError:
-        with contextlib.suppress(SessionNotFoundError):
-            if edits := find_edits(archive, name, homes, only_homes=False):
-                return None, edits[0].session_id
-        store = open_kept(archive.folder)
-        if store is None:
-            raise
-        try:
-            return None, find_kept(store.sessions(), name).name
-        finally:
-            store.close()
+        for only_homes in (True, False):
+            with contextlib.suppress(SessionNotFoundError):
+                if edits := find_edits(archive, name, homes, only_homes=only_homes):
+                    return None, edits[0].session_id
+            with contextlib.suppress(SessionNotFoundError):
+                store, sessions = open_kept_to_restore(archive.folder, homes if only_homes else None)
+                store.close()
+                return None, find_kept(sessions, name).name
+        raise
     return file.path, file.session_id
 
 
@@ -130,13 +131,18 @@ def _sent(state: TraceState, session: Session) -> dict[str, tuple[int, ...]]:
     return {destination: numbers for destination, numbers in found.items() if numbers}
 
 
-def _needle(session_id: str) -> str:
-    """What paths of the session's files hold, and no others."""
-    return session_id if is_session_id(session_id) else f"/{session_id}{LINES_SUFFIX}"
+def _is_own(archived: ArchivePurge, path: Path) -> bool:
+    name = archived.session_id
+    is_named = name in os.fspath(path) if is_session_id(name) else path.name == name + LINES_SUFFIX
+    return is_named and archived.place.has(path)
 
 
-def _is_of(event: Path, session_id: str) -> bool:
+def _is_of(event: Path, archived: ArchivePurge) -> bool:
     with contextlib.suppress(DiskError, ValueError):
         given = json.loads(read_whole(event))
-        return isinstance(given, dict) and session_id in (given.get("session_id"), Path(str(given.get("transcript_path"))).stem)
+        if isinstance(given, dict):
+            path = Path(str(given.get("transcript_path") or ""))
+            is_named = archived.session_id in (given.get("session_id"), path.stem)
+            # Without a path, nothing can be sent.
+            return is_named and (not path.is_absolute() or archived.place.has(path))
     return False

@@ -9,7 +9,6 @@ for an unanswered prompt. They are stored as digests, each with the trace that s
 from __future__ import annotations
 
 import contextlib
-import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -56,11 +55,8 @@ CREATE TABLE facts (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 """
 
 
-#: Table -> which of its entries name a file.
-_NAMING = {
-    **dict.fromkeys(("cursors", "waiting", "due"), "instr(CAST(path AS BLOB), ?) > 0"),
-    "unread": "instr(CAST(session AS BLOB), ?1) > 0 OR instr(CAST(path AS BLOB), ?1) > 0",
-}
+#: Table -> which of its entries are about a file.
+_NAMING = {**dict.fromkeys(("cursors", "waiting", "due"), "is_own(path)"), "unread": "is_own(session) OR is_own(path)"}
 
 
 class Cursor(Struct, frozen=True):
@@ -276,21 +272,23 @@ class TraceState:
         """Those that anything was sent to."""
         return [row[0] for row in self._all("SELECT DISTINCT destination FROM sent_turns ORDER BY destination")]
 
-    def entries_of(self, part: str) -> int:
-        """How many entries are about files whose paths hold some part: a session's id."""
-        counts = [
-            self._one(f"SELECT count(*) FROM {table} WHERE {condition}", os.fsencode(part))
-            for table, condition in _NAMING.items()
-        ]
+    def entries_of(self, is_own: Callable[[Path], bool]) -> int:
+        """How many entries are about certain files: those of a session."""
+        self._define(is_own)
+        counts = [self._one(f"SELECT count(*) FROM {table} WHERE {condition}") for table, condition in _NAMING.items()]
         return sum(row[0] for row in counts if row)
 
-    def forget_session(self, part: str) -> None:
+    def forget_session(self, is_own: Callable[[Path], bool]) -> None:
         """Delete these entries, and overwrite them; digests of what was sent stay."""
+        self._define(is_own)
         self._connection.execute("PRAGMA secure_delete = ON")
         with self._transaction() as run:
             for table, condition in _NAMING.items():
-                run(f"DELETE FROM {table} WHERE {condition}", (os.fsencode(part),))
+                run(f"DELETE FROM {table} WHERE {condition}")
         self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def _define(self, is_own: Callable[[Path], bool]) -> None:
+        self._connection.create_function("is_own", 1, lambda stored: is_own(_path(stored)))
 
     def note_failure(self, destination: str, error: str, retry_at: float, at: float) -> None:
         with self._transaction() as run:
