@@ -7,6 +7,7 @@ import contextlib
 import http.client
 import json
 import os
+import socket
 import stat
 import sys
 import time
@@ -568,6 +569,13 @@ def test_a_person_who_does_nothing_is_not_awaited_forever(
     monkeypatch.setattr(login, "PATIENCE", 1.5)
     assert failed_login(server, tmp_path, nobody).what == "no answer from the browser within 0.025 minutes"
     assert stored() == []
+
+
+def test_a_server_that_never_answers_is_not_taken_for_a_person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MCP_TIMEOUT", "500")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent_server = Protected(f"http://127.0.0.1:{silent.getsockname()[1]}/mcp", tmp_path / "none")
+        assert failed_login(silent_server, tmp_path).what == "the server did not ask for a login within 0.5 s"
 
 
 def test_a_person_may_take_longer_than_a_server(tmp_path: Path, server: Protected, monkeypatch: pytest.MonkeyPatch) -> None:
