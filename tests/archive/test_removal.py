@@ -55,3 +55,15 @@ def test_a_whole_family_goes(project: Path) -> None:
     assert next(iter(plan.files)) == project / NAME
     assert project / AGENT in plan.files
     assert project.parent.parent / "file-history" / SESSION in plan.folders
+
+
+def test_file_history_stays_while_another_project_has_a_copy_of_the_session(project: Path) -> None:
+    copy = project.with_name("-other-project") / NAME
+    copy.parent.mkdir()
+    copy.write_bytes((project / NAME).read_bytes())
+    history = project.parent.parent / "file-history"
+    plan = plan_removal(project / NAME)
+    assert project / AGENT in plan.files
+    assert not [path for path in (*plan.files, *plan.folders) if path.is_relative_to(history)]
+    copy.unlink()
+    assert history / SESSION in plan_removal(project / NAME).folders

@@ -10,6 +10,7 @@ from stenograph.archive.change import Change, Recovery
 from stenograph.archive.history import Undone, find_edits, find_removal, plan_undo, removed_title, undo_edit
 from stenograph.archive.journal import Entry, JournaledFile, State
 from stenograph.archive.labels import LabelChange, clear_title, rename_session, tag_session
+from stenograph.archive.place import place_of_file
 from stenograph.archive.purge import ArchivePurge
 from stenograph.archive.removal import Removal, plan_removal
 
@@ -96,6 +97,7 @@ __all__ = [
     "open_kept",
     "open_kept_to_restore",
     "overdue",
+    "place_of_file",
     "plan_keep_hook",
     "plan_keep_hook_removal",
     "plan_removal",

@@ -1,11 +1,14 @@
 """A session -> all files and directories that go when it is removed: the family, with its file history.
 
+File history is found by the session's id alone, so it stays where another project has a copy of the session.
+
 What clients keep elsewhere by session, such as lists of tasks, stays.
 """
 
 from __future__ import annotations
 
 import contextlib
+import glob
 from datetime import datetime
 from pathlib import Path
 
@@ -39,7 +42,8 @@ def plan_removal(path: Path, titles: ListTitles | None = None) -> Removal:
     """Raises UnreadableError where part of it could not be kept."""
     path = absolute_path(path)
     family = read_family(path)
-    contents = [list_contents(root) for root in (family.folder, family.file_history) if root is not None]
+    history = None if _has_copy(path) else family.file_history
+    contents = [list_contents(root) for root in (family.folder, history) if root is not None]
     for finding in (*family.findings, *(finding for inside in contents for finding in inside.findings)):
         if finding.code not in _HARMLESS:
             where = finding.path or path
@@ -57,3 +61,11 @@ def plan_removal(path: Path, titles: ListTitles | None = None) -> Removal:
         named = (titles or ListTitles()).of(seen)
         plan = msgspec.structs.replace(plan, title=named, last_record=last_record(seen), titled=tuple(titled_by(path)))
     return plan
+
+
+def _has_copy(path: Path) -> bool:
+    projects = path.parent.parent
+    try:
+        return any(copy.parent != path.parent for copy in projects.glob(f"*/{glob.escape(path.name)}"))
+    except OSError as error:
+        raise UnreadableError(f"cannot read {projects}: {error.strerror}; nothing was removed", path=projects) from error

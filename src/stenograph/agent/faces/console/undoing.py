@@ -23,7 +23,7 @@ async def undo(desk: Desk, given: str) -> None:
     path = path_of(desk)
     words = words_in(given)
     archive = Archive(default_archive_folder(desk.options.environ))
-    entry = await asyncio.to_thread(_last_edit, archive, path.stem)
+    entry = await asyncio.to_thread(_last_edit, archive, path)
     if entry is None and not words:
         raise UsageError("this session has no edit to undo")
     if entry is None or words or entry.number not in await asyncio.to_thread(archive.changed_since):
@@ -37,8 +37,11 @@ async def undo(desk: Desk, given: str) -> None:
         await rejoin(desk, str(await asyncio.to_thread(_original, archive, entry, path)))
 
 
-def _last_edit(archive: Archive, session_id: str) -> Entry | None:
-    return next((one for one in reversed(archive.entries()) if one.session_id == session_id and one.is_standing), None)
+def _last_edit(archive: Archive, path: Path) -> Entry | None:
+    from stenograph.archive import place_of_file
+
+    place = place_of_file(path, path.stem)
+    return next((one for one in reversed(archive.entries()) if one.is_standing and place.has_edit(one)), None)
 
 
 def _original(archive: Archive, entry: Entry, path: Path) -> Path:
