@@ -251,7 +251,7 @@ def test_what_a_session_repeats_of_its_own_is_not_a_copy(tmp_path: Path) -> None
         "stop_reason": "end_turn",
         "usage": {"input_tokens": 9, "output_tokens": 9},
     }
-    progress = {"type": "agent_progress", "agentId": "a1", "message": {"type": "assistant", "message": said["message"]}}
+    progress = {"type": "agent_progress", "agentId": "a1", "message": {name: said[name] for name in ("type", "message")}}
     session = write_session(tmp_path, session_id(1), [user("Go"), {"type": "progress", "data": progress}])
     (agents := session.with_suffix("") / "subagents").mkdir(parents=True)
     (agents / "agent-a1.jsonl").write_bytes(lines.encode([said]))
