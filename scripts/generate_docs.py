@@ -181,7 +181,7 @@ section.
    `merge.py`, the end in `ending.py`, which lines are chosen in `selection.py`, which model in `models.py`, and the leaf in
    `graph/chains.py`. If a record is no longer sent, create an `Omission` for it in the file that leaves it out, such as
    `NOT_SENT` in `pieces.py`; `--explain` shows its rule, and `--lost` too, unless the record is an attachment. If the record
-   is sent on and loses all its blocks in a later step, name the rule in `explain.py` instead.
+   passes this step but loses all its blocks in a later one, name the rule in `explain.py` instead.
 4. Prove it: add a case to `tests/messages/hard_cases.py` and its name to `tests/messages/boundaries.py`, ask the releases on
    both sides of the change with `scripts/find_boundaries.py CASE`, then run `scripts/ask_clients.py hard`, which writes what
    the releases of the goldens answer. Do not skip that last step: if a change comes right after one of these releases, its

@@ -153,7 +153,8 @@ def steno(ctx: click.Context, reveal: bool, as_json: bool) -> None:
 
     SESSION is an id or a unique prefix, a title, a path, or `last`. `last` is the newest session of this directory, or of any
     directory if this one has none; `last~1` is the one before. Part of a title is enough, except for commands that change or copy
-    the session. Without SESSION, most commands let you choose from a list.
+    the session. Without SESSION, commands that read, export, edit, clone or resume one
+    session let you choose from a list.
 
     \b
     Examples:

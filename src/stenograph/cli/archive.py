@@ -43,7 +43,8 @@ def archive(ctx: click.Context, expiring: str | None, reveal: bool, as_json: boo
     `steno restore` brings them back byte for byte.
 
     Without a subcommand, shows what is kept and how long Claude Code keeps sessions. If
-    `archive.keep` is true in the config file, commands that update the index, such as `steno search`, also keep sessions. To
+    `archive.keep` is true in the config file, commands that search or add up all sessions, such as `steno search`, also keep
+    them. To
     keep them even if you do not use steno, run `steno archive install`.
 
     \b

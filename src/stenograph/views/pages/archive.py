@@ -54,7 +54,7 @@ class ArchivePage(Document, frozen=True, tag="archive/1"):
     kept: KeptPage
     edited: EditedPage
     automatic: bool
-    """`archive.keep` is set in the config file: every command that updates the index keeps sessions."""
+    """`archive.keep` is set in the config file: commands that search or add up all sessions keep them."""
     installed: tuple[str, ...]
     """Settings and timers that keep sessions in the background."""
     retention: tuple[RetentionPage, ...]
