@@ -279,3 +279,16 @@ def say_until_sent(terminal: Terminal, stage: Stage, words: str) -> None:
         with contextlib.suppress(NotSeenError):
             terminal.wait_until(lambda: len(conversation(stage.requests)) > before or None, "a request", 6)
             return
+
+
+def test_a_command_that_is_put_into_the_background_is_recorded_alike(tmp_path: Path, program: Path | None) -> None:
+    steps = [say(tool("Bash", command=WAIT, description="Wait")), say(text("Went on."))]
+    with console(tmp_path, {"wait": steps}, ALLOW_ALL, program=program) as (terminal, _):
+        enter(terminal, cue("wait", "Wait."))
+        terminal.wait_for("ctrl+b" if program else "sleep 0.1")  # from then on it takes the key
+        terminal.press("C-b")
+        path = terminal.wait_for_line("Went on.")
+        (tmp_path / "work" / "go").touch()
+    results = [line["toolUseResult"] for line in map(json.loads, path.read_text().splitlines()) if "toolUseResult" in line]
+    assert results[0].keys() >= {"backgroundTaskId", "backgroundedByUser"}
+    assert results[0]["backgroundedByUser"] is True
