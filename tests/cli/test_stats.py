@@ -98,9 +98,9 @@ def test_a_bar_shows_the_share_of_calls_that_failed(tmp_path: Path) -> None:
 
 
 LINKS = (
-    TurnLinkPage(NAME, 14, "break", 3_600_000, 424_000, 1_460_000, 0, 0),
-    TurnLinkPage(NAME, 9, "other", None, 9_000, 90_000, 0, 0),
-    TurnLinkPage(NAME, 1, "other", 100, 64_000, None, 0, 1),
+    TurnLinkPage(NAME, 14, None, "break", 3_600_000, 424_000, 1_460_000, 0, 0),
+    TurnLinkPage(NAME, 9, None, "other", None, 9_000, 90_000, 0, 0),
+    TurnLinkPage(NAME, 1, None, "other", 100, 64_000, None, 0, 1),
 )
 
 
@@ -111,6 +111,12 @@ def test_a_list_of_turns_has_columns() -> None:
         "  11111111 turn 9   other         9.0k tokens     $0.09",
         "  11111111 turn 1   other  0.1 s   64k tokens  unpriced",
     ]
+
+
+def test_a_turn_of_another_branch_is_named_as_diff_names_it() -> None:
+    page = structs.replace(stats_page(stats_of([])), rewound=(structs.replace(LINKS[0], branch=2),))
+    (line,) = list_turns(page, "rewound", RenderOptions(width=60))
+    assert line.startswith("  11111111#2 turn 14  break")
 
 
 def test_a_list_of_turns_cuts_long_names_where_there_is_no_room() -> None:
@@ -203,7 +209,7 @@ def _without_a_price(tmp_path: Path) -> Path:
 
 def test_a_cost_that_is_not_known_is_not_shown_as_one(tmp_path: Path) -> None:
     home = _without_a_price(tmp_path)
-    assert _run(home, "stats", "--list", "rewound").stdout == f"  {NAME} turn 1  unpriced\n"
+    assert _run(home, "stats", "--list", "rewound").stdout == f"  {NAME}#2 turn 1  unpriced\n"
     shown = _run(home, "stats").stdout.splitlines()
     assert shown[0].endswith(", unpriced 1 call")
     assert any("rewound turns" in line and line.endswith("unpriced") for line in shown)

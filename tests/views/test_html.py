@@ -127,9 +127,9 @@ def test_projects_that_are_not_listed_are_counted_and_what_is_gone_is_said() -> 
 
 
 def test_findings_link_their_turns_and_are_marked_as_estimates() -> None:
-    link = {"session": SESSION, "turn": 3, "what": None, "ms": None, "tokens": None, "cost_micro_usd": None}
+    link = {"session": SESSION, "turn": 3, "branch": None, "what": None, "ms": None, "tokens": None, "cost_micro_usd": None}
     link |= {"estimated_micro_usd": 0, "unpriced_calls": 0}
-    other = link | {"turn": 4}
+    other = link | {"turn": 4, "branch": 2}
     figures = {"times": 1, "what": "Read: a.py", "tokens": 1000, "calls": 77, "seconds": 0, "sent": True}
     kinds = {"result-stayed-in-the-context": [link], "cache-rebuilt-after-a-break": [link, other]}
     findings = [{"kind": kind, "cost_micro_usd": 450_000, "turns": turns, **figures} for kind, turns in kinds.items()]
@@ -141,7 +141,7 @@ def test_findings_link_their_turns_and_are_marked_as_estimates() -> None:
     address = f"/s/{SESSION}?turn=3#turn-3"
     assert f'in <a href="{address}">turn 3 of {SESSION[:8]}</a>' in html
     assert html.count(f'href="{address}"') == 2
-    assert f'href="/s/{SESSION}?turn=4#turn-4"' in html
+    assert f'href="/s/{SESSION}?branch=2&amp;turn=4#turn-4"' in html
 
 
 def test_numbers_of_turns_do_not_overlap_and_what_cost_nothing_has_no_bar() -> None:

@@ -49,6 +49,8 @@ class TurnFacts(Struct):
     status: str
     #: Not on the branch that a client resumes, and not all of its responses are.
     is_rewound: bool
+    #: The branch that it is on, from 1; None if that is the one that a client resumes.
+    branch: int | None
     #: With its subagents' calls, in picodollars, and how much of it is estimated.
     cost: int
     estimated: int
@@ -290,6 +292,7 @@ class _Facts:
 
     def _turns(self) -> Iterator[TurnFacts]:
         current = {turn.node for turn in self._session.turns}
+        branches = self._branches()
         # Clients may write what they keep again: the same responses are then on both branches.
         kept = {call.message_id for turn in self._session.turns for each in _with_agents(turn) for call in each.calls}
         for turn in self._session.all_turns:
@@ -303,6 +306,7 @@ class _Facts:
                 number=turn.number,
                 started=turn.started.timestamp() if turn.started else None,
                 status=turn.status.value,
+                branch=None if turn.node in current else branches.get(turn.node),
                 is_rewound=bool(discarded) or (not calls and turn.node not in current),
                 cost=spent.cost,
                 estimated=spent.estimated,
@@ -311,6 +315,16 @@ class _Facts:
                 rewound_estimated=lost.estimated,
                 rewound_unpriced_calls=lost.unpriced_calls,
             )
+
+    def _branches(self) -> dict[int, int]:
+        """By the opening of a turn, the first branch that it is on. No way is walked twice: there may be thousands."""
+        found: dict[int, int] = {}
+        for number, branch in enumerate(self._session.branches, 1):
+            node = branch.end
+            while node in branch.by_opening and node not in found:
+                found[node] = number
+                node = branch.by_opening[node].previous
+        return found
 
     def _is_copy(self, call: ApiCall) -> bool:
         return bool(self._copies) and bool(call.message_id) and call_key(call.message_id) in self._copies

@@ -20,7 +20,7 @@ from stenograph.pricing import Tariff
 from stenograph.sessions import load_file
 
 #: Rises with what facts are or mean.
-_FACTS = "facts 11"
+_FACTS = "facts 12"
 _BATCH = 50
 
 Progress = Callable[[int, int], None]
@@ -50,6 +50,8 @@ class TurnLink(Struct, frozen=True):
     #: How much of the cost is estimated, and how many calls are not in it.
     estimated: int = 0
     unpriced_calls: int = 0
+    #: The branch that it is on, from 1, where that is another one than a client resumes.
+    branch: int | None = None
 
 
 class ToolStats(Struct):
@@ -223,6 +225,7 @@ def rewound_link(session: KnownSession, turn: TurnFacts) -> TurnLink:
         cost=turn.rewound,
         estimated=turn.rewound_estimated,
         unpriced_calls=turn.rewound_unpriced_calls,
+        branch=turn.branch,
     )
 
 

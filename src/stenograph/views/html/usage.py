@@ -93,7 +93,9 @@ def _advice(finding: WasteFindingPage, context: PageContext) -> tuple[str, list[
     shown = [escape(line) for line in lines if line]
     links = {f"turn {link.turn} of {link.session[:8]}": link for link in finding.turns[:_LINKS] if link.turn}
     named = {
-        name: Markup('<a href="{}">{}</a>').format(StepPlace(context.root, link.session).turn(link.turn), name)
+        name: Markup('<a href="{}">{}</a>').format(
+            StepPlace(context.root, link.session, branch=link.branch or 0).turn(link.turn), name
+        )
         for name, link in links.items()
     }
     if len(named) == 1 and any(name in line for name in named for line in shown):

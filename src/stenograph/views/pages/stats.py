@@ -15,11 +15,13 @@ if TYPE_CHECKING:
 
 
 class TurnLinkPage(Page, frozen=True):
-    """A turn behind a figure: `steno show SESSION --turn TURN`."""
+    """A turn behind a figure: `steno show SESSION --turn TURN`, with `--branch BRANCH` if it has one."""
 
     session: str
     turn: int
     """0 if it is before the first turn, or in a subagent whose tool call is unknown."""
+    branch: int | None
+    """The branch that it is on; null if that is the one that Claude Code resumes."""
     what: str | None
     """A tool, a cause, a path: what the figure is about."""
     ms: int | None
@@ -255,4 +257,6 @@ def _links(links: Iterable[TurnLink]) -> tuple[TurnLinkPage, ...]:
 def _link(link: TurnLink) -> TurnLinkPage:
     cost = None if link.cost is None or (not link.cost and link.unpriced_calls) else micro_usd(link.cost)
     estimated = micro_usd(link.estimated)
-    return TurnLinkPage(link.session, link.turn, link.what or None, link.ms, link.tokens, cost, estimated, link.unpriced_calls)
+    return TurnLinkPage(
+        link.session, link.turn, link.branch, link.what or None, link.ms, link.tokens, cost, estimated, link.unpriced_calls
+    )

@@ -193,7 +193,8 @@ def _times(links: Sequence[object]) -> str:
 
 def _where(link: TurnLinkPage, options: RenderOptions) -> str:
     name = link.session if options.width is None else link.session[:_ID]
-    return f"{plain(name)} turn {link.turn}" if link.turn else plain(name)
+    branch = f"#{link.branch}" if link.branch else ""
+    return f"{plain(name)}{branch} turn {link.turn}" if link.turn else plain(name)
 
 
 def list_turns(page: StatsPage, name: str, options: RenderOptions) -> Iterator[str]:
@@ -360,8 +361,15 @@ def waste_advice(finding: WasteFindingPage, options: RenderOptions) -> tuple[str
             return (
                 f"Turns discarded by a rewind, {_times(finding.turns)}",
                 ["A habit, not a setting: interrupt early, or plan first (shift-tab)."],
-                options.command("show", session, *(("--turn", str(first.turn)) if first and first.turn else ())),
+                options.command("show", session, *_turn_of(first)),
             )
+
+
+def _turn_of(link: TurnLinkPage | None) -> tuple[str, ...]:
+    """The options of `steno show` that show a turn."""
+    if link is None or not link.turn:
+        return ()
+    return ("--turn", str(link.turn), *(("--branch", str(link.branch)) if link.branch else ()))
 
 
 def _short(what: str, options: RenderOptions) -> str:
