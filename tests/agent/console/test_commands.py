@@ -64,6 +64,8 @@ def test_a_rewind_holds_for_who_continues_the_session_later(tmp_path: Path) -> N
         enter(terminal, "/exit")
         terminal.wait_for_exit()
     with console(tmp_path, {"c": [say(text("Answer c."))]}, ALLOW_ALL, "--continue") as (terminal, stage):
+        screen = terminal.wait_for("Answer a.")
+        assert ("Fact A." in screen, "Fact B." in screen, "Answer b." in screen) == (True, False, False)
         enter(terminal, cue("c", "Fact C."))
         terminal.wait_for("Answer c.")
     said = messages_of(stage.requests[-1])

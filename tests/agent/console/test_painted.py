@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from collections import deque
@@ -30,6 +31,7 @@ from stenograph.agent.faces.console.painter import Painter
 from stenograph.agent.faces.console.panels import Menu, MenuChoice
 from stenograph.agent.faces.console.past import past_lines
 from stenograph.agent.faces.console.plain import PlainScreen, in_words
+from stenograph.records import Record, decode
 from stenograph.testing.lines import assistant, user
 
 LOOK = Look(color=False)
@@ -239,25 +241,62 @@ async def test_words_that_leave_other_programs_leave_the_console(
         assert (at.desk._is_leaving, at.sent) == (leaves, [] if leaves else [words])
 
 
-def test_what_is_folded_in_a_resumed_session_can_be_unfolded(tmp_path: Path) -> None:
+def _on_disk(*records: dict[str, Any]) -> list[Record]:
+    usual = {"sessionId": "s", "timestamp": "2026-01-01T00:00:00.000Z", "version": "2.1.325", "cwd": "/home/user/shop"}
+    return [decode(json.dumps({**record, **usual}).encode()) for record in records]
+
+
+def test_what_is_folded_in_a_resumed_session_can_be_unfolded() -> None:
     call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "seq 9"}}
     output = "\n".join(map(str, range(1, 10)))
     result = {"type": "tool_result", "tool_use_id": "t1", "content": output, "is_error": False}
-    records = [user("1", "Count."), assistant("2", "m", [call], "1"), user("3", [result], "2")]
-    path = tmp_path / "s.jsonl"
-    usual: dict[str, Any] = {
-        "sessionId": "s",
-        "timestamp": "2026-01-01T00:00:00.000Z",
-        "version": "2.1.325",
-        "cwd": "/home/user/shop",
-    }
-    path.write_text("".join(json.dumps({**record, **usual}) + "\n" for record in records), encoding="utf-8")
     folded: deque[Any] = deque()
-    lines = past_lines(path, LOOK, folded)
+    records = _on_disk(user("1", "Count."), assistant("2", "m", [call], "1"), user("3", [result], "2"))
+    lines = past_lines(records, LOOK, folded)
     assert any("ctrl-o" in line for line in lines)
     whole = "\n".join(line for make in folded for line in make())
     assert "ctrl-o" not in whole
     assert [str(number) in whole for number in range(1, 10)] == [True] * 9
+
+
+def _turns_on_disk(*lengths: int) -> list[Record]:
+    """Turns whose answers have so many lines."""
+    lines: list[dict[str, Any]] = []
+    for number, length in enumerate(lengths, 1):
+        items = "\n".join(f"- item {number}.{item}" for item in range(1, length + 1))
+        prompt = user(f"p{number}", f"Prompt {number}.", lines[-1]["uuid"] if lines else None)
+        lines += [prompt, assistant(f"a{number}", f"m{number}", [{"type": "text", "text": items}], f"p{number}")]
+    return _on_disk(*lines)
+
+
+def test_the_end_of_a_resumed_session_is_whole_turns() -> None:
+    lines = past_lines(_turns_on_disk(5, 20, 5, 5), LOOK, deque())
+    # A prompt, 20 items and the empty lines around them fit, the first turn does not.
+    assert [line for line in lines if line.startswith(">")] == ["> Prompt 2.", "> Prompt 3.", "> Prompt 4."]
+    assert sum("item" in line for line in lines) == 30
+    assert "earlier turns" in lines[0]
+
+
+def test_of_a_last_turn_that_is_too_long_the_prompt_and_the_end_are_shown() -> None:
+    lines = past_lines(_turns_on_disk(5, 100), LOOK, deque())
+    assert [line for line in lines if line.startswith(">")] == ["> Prompt 2."]
+    items = [line for line in lines if "item" in line]
+    assert "item 2.100" in items[-1]
+    (more,) = [int(found[1]) for line in lines if (found := re.search(r"… (\d+) more lines", line))]
+    # What is left out are items, and the empty line before them.
+    assert more + len(items) == 101
+
+
+def test_commands_of_a_resumed_session_are_prompts() -> None:
+    init = "<command-message>init is analyzing…</command-message>\n<command-name>/init</command-name>"
+    records = _on_disk(
+        user("1", init),
+        assistant("2", "m", [{"type": "text", "text": "Written."}], "1"),
+        user("3", "<bash-input>echo one</bash-input>", "2"),
+        user("4", "<bash-stdout>one</bash-stdout><bash-stderr></bash-stderr>", "3"),
+    )
+    lines = [line for line in past_lines(records, LOOK, deque()) if line]
+    assert lines == ["> /init", "  Written.", "! echo one", "  one"]
 
 
 def test_what_was_answered_is_said_in_words() -> None:

@@ -104,6 +104,8 @@ class Agent:
         #: Until the end of the turn is reported, which is a moment before its task ends.
         self._is_busy = False
         self._hooks: ClientHooks | None = None
+        #: The end of a resumed conversation as it is on disk, from a prompt on.
+        self.last_turns = opened.last_turns
         self.inbox = Inbox()
         self.inbox.on_control = self._control
         self.inbox.on_arrival = self._arrive

@@ -19,7 +19,7 @@ from stenograph.agent.recording.recorder import Recorder
 from stenograph.disk import chosen_project_folder, project_folder_name, projects_folder
 from stenograph.errors import UsageError
 from stenograph.family import LINES_SUFFIX
-from stenograph.records import Envelope, Json
+from stenograph.records import Envelope, Json, Record
 
 
 class KnownFile(Struct, frozen=True):
@@ -44,6 +44,8 @@ class OpenedSession(Struct, kw_only=True):
     read_files: list[KnownFile] = field(default_factory=list)
     #: The prompt whose files are to be restored.
     restore: str = ""
+    #: The end of the conversation as it is on disk, from a prompt on.
+    last_turns: list[Record] = field(default_factory=list)
 
 
 def open_session(options: AgentOptions) -> OpenedSession:

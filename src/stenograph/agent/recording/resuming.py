@@ -27,7 +27,7 @@ from stenograph.disk import find_project_folders, projects_folder
 from stenograph.errors import SessionNotFoundError, UsageError
 from stenograph.family import SessionFile, list_project
 from stenograph.graph import Graph, build_graph, choose_leaf, walk_chain
-from stenograph.inputs import HUMAN, InputKind, input_at
+from stenograph.inputs import HUMAN, OPENERS, InputKind, classify, input_at
 from stenograph.messages import NO_LINE, Message, message_habits, messages_of, select, with_attachments
 from stenograph.model import TOKEN_COUNTS
 from stenograph.records import (
@@ -37,6 +37,7 @@ from stenograph.records import (
     AssistantRecord,
     AttachmentRecord,
     ChainedRecord,
+    CompactBoundaryRecord,
     Envelope,
     Json,
     Position,
@@ -60,6 +61,9 @@ from stenograph.surgery import apply_clone, plan_clone
 _BEGINS_A_TURN = HUMAN | {InputKind.NOTIFICATION, InputKind.COMPACTION_SUMMARY}
 _REMINDER = "<system-reminder>"
 _END_OF_REMINDER = "</system-reminder>"
+#: Of the end of a conversation that is kept to be shown: turns, and lines of the longest one beside its prompt.
+_LAST_TURNS = 20
+_LAST_LINES = 400
 
 
 def open_again(options: AgentOptions) -> OpenedSession:
@@ -160,6 +164,7 @@ def _take_up(recorder: Recorder, chosen: Chosen, *, asked: str) -> OpenedSession
     recorder.cut_torn_tail()
     recorder.go_on_from(tip, position=last_position(chain))
     records = [selection.graph.records[node] for node in [*selection.before, *selection.nodes]]
+    boundaries = [record for record in chain if isinstance(record, CompactBoundaryRecord)]
     model = _last_model(records)
     messages = as_user_words(resume.messages)
     with recorder.deferring():
@@ -174,6 +179,7 @@ def _take_up(recorder: Recorder, chosen: Chosen, *, asked: str) -> OpenedSession
         # Counts before a compaction don't apply any more.
         tokens=_last_tokens(live := [selection.graph.records[node] for node in selection.nodes]),
         read_files=_read_files(live),
+        last_turns=_last_turns([*records[: len(selection.before)], *boundaries[-1:], *live]),
     )
 
 
@@ -268,6 +274,20 @@ def _uses_of(record: AssistantRecord) -> list[ToolUseBlock]:
 
 def _slug_of(chain: Sequence[Record]) -> str:
     return next((slug for record in reversed(chain) if isinstance(slug := getattr(record, "slug", None), str)), "")
+
+
+def _last_turns(records: Sequence[Record]) -> list[Record]:
+    """From a prompt on, if there is one; of a turn that is too long, its prompt and its end."""
+    first, turns, end = 0, 0, max(0, len(records) - _LAST_LINES)
+    for place in range(len(records) - 1, -1, -1):
+        record = records[place]
+        if isinstance(record, UserRecord) and classify(record).kind in OPENERS:
+            if turns and place < end:
+                break
+            first, turns = place, turns + 1
+            if turns == _LAST_TURNS:
+                break
+    return [*records[first : first + 1], *records[max(first + 1, end) :]]
 
 
 def _last_model(records: Sequence[Record]) -> str:

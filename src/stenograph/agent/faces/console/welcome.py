@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stenograph.views import QUIET, count_of, one_line, short_model, short_path, wrap
@@ -23,10 +22,11 @@ def welcome(desk: Desk, event: events.SessionBegin) -> None:
     if desk.agent is not None and (loaded := loaded_words(desk.agent)):
         lines += [look.row(piece, codes=QUIET) for piece in wrap(f"{loaded} loaded", look.columns - 2)]
     desk.painter.lines(lines, "welcome")
-    if desk.options.resume is not None or desk.options.go_on:
+    if desk.agent is not None and desk.agent.last_turns:
         from stenograph.agent.faces.console.past import past_lines
 
-        desk.painter.lines(past_lines(Path(event.path), look, desk.painter.folded), "past")
+        desk.painter.lines(past_lines(desk.agent.last_turns, look, desk.painter.folded), "past")
+        desk.agent.last_turns = []  # shown once
 
 
 def loaded_words(agent: Agent) -> str:
