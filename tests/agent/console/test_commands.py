@@ -172,3 +172,21 @@ def test_init_is_recorded_as_the_command_that_was_typed(tmp_path: Path) -> None:
     prompts = [line for line in lines if line["type"] == "user" and not line.get("isMeta")]
     assert ["Look through this project" in str(line["message"]["content"]) for line in prompts] == [False]
     assert "Look through this project" in messages_of(stage.requests[0])
+
+
+def test_what_commands_of_steno_print_stays_in_the_transcript(tmp_path: Path) -> None:
+    with console(tmp_path, {"one": [say(text("Hello."))]}, columns=60, rows=40) as (terminal, _):
+        enter(terminal, cue("one", "Hi."))
+        terminal.wait_for("Hello.")
+        enter(terminal, "/export a-file-with-a-name-that-is-long-enough-to-fill-the-line.md")
+        terminal.wait_for("-to-fill-the-line.md", 20)
+        terminal.wait_until_still()
+        enter(terminal, "/trace")
+        terminal.wait_for("STENO_TRACE_URL")
+        terminal.wait_until_still()
+        before = terminal.screen()
+        terminal.press("C-l")
+        terminal.wait_until_still()
+        assert terminal.screen() == before
+    assert "\n  Wrote\n  a-file-with-a-name-that-is-long-enough-to-fill-the-line.md\n" in before
+    assert re.search(r"\n> /trace\n\n  error: no destination is configured; add one to\n(?:  \S.*\n)+\n", before)

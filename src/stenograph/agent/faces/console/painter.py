@@ -266,6 +266,18 @@ class Painter:
         """Lines that a command made."""
         self._say(kind, lines, spaced=True)
 
+    def printed(self, text: str) -> None:
+        """What a command of steno printed: on the text's edge, and broken at words where it is too long."""
+        lines: list[str] = []
+        for line in text.strip("\n").split("\n"):
+            plain = _COLOR.sub("", line)
+            indent = max(2, len(plain) - len(plain.lstrip()))
+            if indent + len(plain.lstrip()) <= self.look.columns:
+                lines.append(line if plain.startswith("  ") else f"  {line.lstrip()}")
+            else:
+                lines += [" " * indent + piece for piece in wrap(plain.strip(), self.look.columns - indent)]
+        self._say("page", [line.rstrip() for line in lines], spaced=True)
+
     def make_way(self) -> None:
         """Before lines that something else prints."""
         self._flush_text()

@@ -6,9 +6,12 @@ Where a command of steno does the same, it is run as it is, with the session clo
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import io
 import shlex
 import shutil
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -141,23 +144,69 @@ async def away(desk: Desk, words: Sequence[str]) -> None:
 
 
 async def _steno(desk: Desk, words: Sequence[str]) -> None:
-    if desk.steno is None:
-        raise UsageError(f"run: steno {shlex.join(words)}")
-    run = desk.steno
+    """With the terminal, as it may ask."""
+    run = _command(desk, words)
     desk.painter.make_way()
     desk.show()
     await desk.screen.aside(lambda: asyncio.to_thread(run, words))
 
 
+async def _steno_page(desk: Desk, words: Sequence[str]) -> None:
+    """One that asks nothing: what it prints becomes lines of the transcript."""
+    if desk.is_plain:
+        await _steno(desk, words)
+        return
+    run = _command(desk, words)
+    printed = _Printed()
+
+    def captured() -> None:
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+            run(words)
+
+    await desk.screen.aside(lambda: asyncio.to_thread(captured))
+    desk.painter.printed(printed.text())
+
+
+def _command(desk: Desk, words: Sequence[str]) -> Callable[[Sequence[str]], int]:
+    if desk.steno is None:
+        raise UsageError(f"run: steno {shlex.join(words)}")
+    return desk.steno
+
+
+class _Printed(io.TextIOWrapper):
+    """What is printed as on a terminal. Progress, which erases itself, goes to the terminal."""
+
+    def __init__(self) -> None:
+        super().__init__(io.BytesIO(), encoding="utf-8", newline="\n")
+        self._terminal = sys.stderr
+
+    def write(self, text: str) -> int:
+        return self._terminal.write(text) if text.startswith("\r") else super().write(text)
+
+    def flush(self) -> None:
+        super().flush()
+        self._terminal.flush()
+
+    def isatty(self) -> bool:
+        return True
+
+    def text(self) -> str:
+        self.seek(0)
+        return self.read()
+
+
 async def search(desk: Desk, words: str) -> None:
     if words:
-        await _steno(desk, ["search", *words_in(words)])
+        await _steno_page(desk, ["search", *words_in(words)])
     else:
         await resume(desk, "")
 
 
 async def trace(desk: Desk, words: str) -> None:
-    await _steno(desk, ["trace", *(words_in(words) or ["status"])])
+    if words:
+        await _steno(desk, ["trace", *words_in(words)])
+    else:
+        await _steno_page(desk, ["trace", "status"])
 
 
 async def export(desk: Desk, name: str) -> None:
@@ -167,7 +216,7 @@ async def export(desk: Desk, name: str) -> None:
     if not folder.is_dir():
         raise UsageError(f"no such directory: {short_path(str(folder))}")
     form = {".html": "html", ".json": "json"}.get(target.suffix, "md")
-    await _steno(desk, ["export", str(path), "--format", form, "--output", str(target)])
+    await _steno_page(desk, ["export", str(path), "--format", form, "--output", str(target)])
 
 
 async def rename(desk: Desk, title: str) -> None:
