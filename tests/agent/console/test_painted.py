@@ -28,7 +28,7 @@ from stenograph.agent.engine.events import Outcome
 from stenograph.agent.faces.console.asking import PermissionMenu
 from stenograph.agent.faces.console.look import Look
 from stenograph.agent.faces.console.painter import Painter
-from stenograph.agent.faces.console.panels import Menu, MenuChoice
+from stenograph.agent.faces.console.panels import CheckList, Menu, MenuChoice
 from stenograph.agent.faces.console.past import past_lines
 from stenograph.agent.faces.console.plain import PlainScreen, in_words
 from stenograph.records import Record, decode
@@ -344,6 +344,47 @@ async def test_a_question_in_plain_lines_cuts_nothing(tmp_path: Path, capsys: py
     question = PermissionQuestion(tool_use_id="t", tool="Bash", given={"command": command}, reason="")
     PlainScreen(desk, tmp_path).show_panel(PermissionMenu(question, [MenuChoice("Yes")], tmp_path, lambda _: None))
     assert f"{command}\nquestion: Run this command?\n1 Yes\n" in capsys.readouterr().out
+
+
+@in_a_loop
+async def test_a_change_in_plain_lines_keeps_its_indentation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.py").write_text("def sub(a, b):\n    return a - b\n\nif x:\n    y()\n", encoding="utf-8")
+    edit = {"file_path": str(tmp_path / "a.py"), "old_string": "return a - b", "new_string": "if a:\n        return b"}
+    question = PermissionQuestion(tool_use_id="t", tool="Edit", given=edit, reason="")
+    desk: Any = _PlainDesk()
+    PlainScreen(desk, tmp_path).show_panel(PermissionMenu(question, [MenuChoice("Yes")], tmp_path, lambda _: None))
+    assert capsys.readouterr().out.startswith(
+        "1: def sub(a, b):\nremoved 2:     return a - b\nadded 2:     if a:\nadded 3:         return b\n4:\n5: if x:\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("typed", "chosen", "is_done"),
+    [
+        (["1", "3"], ["a", "c"], False),
+        (["1", "3", "5"], ["a", "c"], True),
+        (["1,3", "5"], ["a", "c"], True),
+        (["3, 1", "5"], ["c", "a"], True),
+        (["1,2", "2", "5"], ["a"], True),
+        (["1,2,5"], ["a", "b"], True),
+        (["1,9"], [], False),
+        (["1,x"], [], False),
+    ],
+)
+@in_a_loop
+async def test_several_answers_in_plain_lines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], typed: list[str], chosen: list[str], is_done: bool
+) -> None:
+    desk: Any = _PlainDesk()
+    screen = PlainScreen(desk, tmp_path)
+    actions = [MenuChoice("Something else"), MenuChoice("Done", value=True)]
+    panel = CheckList("Which?", [MenuChoice(one, value=one) for one in "abc"], actions, [])
+    screen.show_panel(panel)
+    assert capsys.readouterr().out.endswith("\nnumbers, one at a time or as 1,2, then 5 for Done; or n: ")
+    for line in typed:
+        screen._take(line)
+    assert panel.checked == chosen
+    assert panel.answer.done() == is_done
 
 
 @pytest.mark.parametrize("words", [b"", b"go on\n"], ids=["at the prompt", "in a turn"])

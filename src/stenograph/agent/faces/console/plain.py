@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from stenograph.agent.engine import events
 from stenograph.agent.faces.console.painter import Painter
-from stenograph.agent.faces.console.panels import Menu
+from stenograph.agent.faces.console.panels import CheckList, Menu
 from stenograph.agent.faces.console.pasting import Pastes
 from stenograph.views import duration, harmless, one_line
 
@@ -40,7 +41,9 @@ _WORDS = {
 _PAUSE = 0.1
 #: Of a number that nobody types.
 _DIGITS = 6
-_SIGNS = {"-": "removed", "+": "added"}
+_SIGNS = {"-": "removed ", "+": "added ", " ": ""}
+#: A line of a change, as `tool_lines` numbers it.
+_CHANGED = re.compile(r"  ( {3}\d| {2}\d\d| \d{3}|\d{4,}) ([-+ ]) (.*)")
 
 
 class PlainPainter(Painter):
@@ -80,12 +83,12 @@ class PlainPainter(Painter):
 
 def in_words(line: str) -> str:
     """A line without marks and drawing."""
+    if (found := _CHANGED.fullmatch(line)) is not None:
+        # With its indentation, which may carry meaning.
+        return f"{_SIGNS[found[2]]}{found[1].strip()}: {found[3]}".rstrip()
     mark, _, rest = line.partition(" ")
     line = f"{_WORDS[mark]} {rest}" if mark in _WORDS else line.strip()
     line = line.replace("[ ] ", "").replace("[x] ", "chosen: ")
-    number, _, rest = line.partition(" ")
-    if number.isdecimal() and rest[:1] in _SIGNS:
-        line = f"{_SIGNS[rest[0]]} {number}: {rest[1:].strip()}"
     return " ".join(line.replace("▌", "").replace("━", "").replace("─", "").replace("ctrl-o", "").split())
 
 
@@ -139,7 +142,11 @@ class PlainScreen:
         self._ask(panel)
 
     def _ask(self, panel: Panel) -> None:
-        sys.stdout.write(f"number, {_letters_of(panel)}y or n: " if isinstance(panel, Menu) else "text: ")
+        if isinstance(panel, CheckList):
+            words = f"numbers, one at a time or as 1,2, then {panel.count} for Done; or n: "
+        else:
+            words = f"number, {_letters_of(panel)}y or n: " if isinstance(panel, Menu) else "text: "
+        sys.stdout.write(words)
         sys.stdout.flush()
         self._is_open = True
 
@@ -215,7 +222,9 @@ class PlainScreen:
                 self.show_panel(panel)
             if not keys:
                 more = "".join(f", {letter}" for letter in panel.letters)
-                self.print([f'"{one_line(word)}" is not an answer: type a number from 1 to {panel.count}{more}, y for 1, or n'])
+                number = "numbers" if isinstance(panel, CheckList) else "a number"
+                wanted = f"type {number} from 1 to {panel.count}{more}, y for 1, or n"
+                self.print([f'"{one_line(word)}" is not an answer: {wanted}'])
                 self._ask(panel)
             return
         for letter in word:
@@ -237,6 +246,9 @@ def _keys(word: str, menu: Menu) -> list[str]:
             word = "1"
         case "" | "n" | "no":
             return ["escape"]
+    if isinstance(menu, CheckList) and len(numbers := word.replace(",", " ").split()) > 1:
+        each = [_keys(number, menu) if number.isdecimal() else [] for number in numbers]
+        return [key for keys in each for key in keys] if all(each) else []
     if word.isdecimal() and len(word) < _DIGITS and 0 < int(word) <= menu.count:
         return [*(["up"] * menu.count), *(["down"] * (int(word) - 1)), "enter"]
     return [word] if len(word) == 1 and word in menu.letters else []
