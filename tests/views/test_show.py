@@ -151,6 +151,13 @@ def test_no_line_of_markdown_ends_with_spaces(color: bool) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("color", [False, True])
+def test_the_line_breaks_of_an_answer_stay(color: bool) -> None:
+    text = "Line 1: **a**\nLine 2: b\n\n> said\n> twice\n\n- item\n  of two lines\n- last"
+    lines = [re.sub(r"\x1b\[[0-9;]*m", "", line).strip(" •▌") for line in markdown_lines(text, 60, color=color)]
+    assert [line for line in lines if line] == ["Line 1: a", "Line 2: b", "said", "twice", "item", "of two lines", "last"]
+
+
 def test_markdown_is_rendered_for_a_screen_and_left_alone_in_a_pipe() -> None:
     part = TextPart("## Title\n\n- **bold** item")
     assert list(render_part(part, RenderOptions())) == ["  ## Title", "", "  - **bold** item"]

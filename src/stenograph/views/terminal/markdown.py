@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from stenograph.redact import Mask, as_is
 from stenograph.views.text import harmless, wrap
@@ -58,6 +58,13 @@ def _markdown() -> type[Markdown]:
 
     class LeftMarkdown(Markdown):
         elements: ClassVar[dict[str, type[MarkdownElement]]] = {**Markdown.elements, "heading_open": LeftHeading}
+
+        def __init__(self, markup: str, **wishes: Any) -> None:
+            """Models break lines where lines end, as in lists of facts; clients show that too."""
+            super().__init__(markup, **wishes)
+            for child in (child for token in self.parsed for child in token.children or ()):
+                if child.type == "softbreak":
+                    child.type = "hardbreak"
 
     return LeftMarkdown
 
