@@ -190,3 +190,17 @@ def test_what_commands_of_steno_print_stays_in_the_transcript(tmp_path: Path) ->
         assert terminal.screen() == before
     assert "\n  Wrote\n  a-file-with-a-name-that-is-long-enough-to-fill-the-line.md\n" in before
     assert re.search(r"\n> /trace\n\n  error: no destination is configured; add one to\n(?:  \S.*\n)+\n", before)
+
+
+def test_a_shell_command_and_a_line_to_remember_are_shown_once(tmp_path: Path) -> None:
+    with console(tmp_path, {}) as (terminal, _):
+        enter(terminal, "!echo begun; sleep 2")
+        screen = terminal.wait_for(re.compile("● .*\n +begun"))
+        assert len(re.findall("echo begun; sleep 2", screen)) == 1
+        enter(terminal, "# always use tabs")
+        terminal.wait_for("Remember: always use tabs")
+        terminal.press("1")
+        terminal.wait_for("Added to")
+        terminal.wait_until(lambda: True if "●" not in terminal.screen() else None, "the command to end")
+        assert re.findall(r"^[!#].*", terminal.screen(), re.MULTILINE) == ["! echo begun; sleep 2"]
+        assert "always use tabs" not in terminal.screen()

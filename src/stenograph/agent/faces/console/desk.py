@@ -200,7 +200,7 @@ class Desk:
     def live(self) -> list[str]:
         lines = self.painter.live()
         if self.shell is not None:
-            lines += self.painter.shell_live(self.shell.command, self.shell.output)
+            lines += self.painter.shell_live(self.shell.output)
         prompts = self.link.queued if self.link is not None else []
         if prompts and lines:
             lines.append("")

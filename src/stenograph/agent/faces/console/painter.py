@@ -243,11 +243,12 @@ class Painter:
         self.folded.append(lambda: [f"  {line}" for line in harmless(output).split("\n")])
         self._say("shell", lines or [self.look.paint("  no output", *QUIET)])
 
-    def shell_live(self, command: str, output: str) -> list[str]:
+    def shell_live(self, output: str) -> list[str]:
+        """While it runs; the command itself is above."""
         tail = harmless(output[-4000:]).strip("\n").split("\n")[-_TAIL:] if output.strip() else []
         look = self.look
         return [
-            look.row(one_line(command), mark=f"{look.paint('●', *GOOD)} ", name="!"),
+            look.row("running", mark=f"{look.paint('●', *GOOD)} "),
             *(look.paint(cut(f"    {line}", look.columns), *QUIET) for line in tail),
         ]
 
