@@ -45,7 +45,8 @@ async def model(desk: Desk, name: str) -> None:
     words = f"Model: {agent.model}"
     if known_facts(agent.model) is None and agent.model not in agent.shared.options.profiles:
         window = thousands(agent.shared.limits.window_of(agent.model))
-        desk.painter.note(f"steno does not know {agent.model}: no price, and a context window of {window} tokens is assumed")
+        assumed = f"without a price, and with a context window of {window} tokens"
+        desk.painter.note(f"unknown model {agent.model}; the endpoint decides whether it exists. It is used {assumed}.")
     desk.painter.lines([desk.look.row(words, codes=QUIET)])
 
 
