@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -248,6 +249,44 @@ def test_a_project_that_was_moved_is_brought_back(world: World) -> None:
     history.take_up(records)
     history.restore("p1")
     assert ((moved / "a.txt").read_text(), (moved / "sub" / "b.txt").read_text()) == ("one\n", "b\n")
+
+
+def test_what_was_kept_in_another_project_changes_nothing_in_this_one(world: World) -> None:
+    """A session that was also continued in another directory, where a file with the same name did not exist."""
+    records = play(world)
+    other = world.project.parent / "other"
+    (other / "sub").mkdir(parents=True)
+    (other / "a.txt").write_text("another\n")
+    history = FileHistory(world.folder, other)
+    history.take_up(records)
+    there = history.at_prompt("there")
+    assert history.restore("p1") == []
+    assert ((other / "a.txt").read_text(), (other / "sub" / "b.txt").exists()) == ("another\n", False)
+    back = world.new_history()
+    back.take_up([*records, there])
+    before = state(world)
+    assert back.restore("there") == []
+    shutil.rmtree(other)
+    assert back.restore("there") == []
+    assert state(world) == before
+
+
+def test_a_copy_of_a_session_keeps_and_restores_the_files_of_its_own_directory(world: World) -> None:
+    """They may be the same as in the directory of the original, as in another worktree."""
+    records = play(world)
+    other = world.project.parent / "other"
+    other.mkdir()
+    same = other / "a.txt"
+    same.write_text("five\n")
+    same.chmod(0o640)
+    world.history.at_prompt("p4")
+    history = FileHistory(world.folder, other)
+    history.take_up([*records, world.history.at_prompt("p5")])
+    history.at_prompt("there")
+    history.before_change(same)
+    same.write_text("changed\n")
+    assert history.restore("there") == [same]
+    assert same.read_text() == "five\n"
 
 
 def test_a_copy_that_is_gone_leaves_the_file(world: World) -> None:

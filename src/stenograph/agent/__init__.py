@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from stenograph.agent.permissions.configuring import configured
     from stenograph.agent.permissions.rules import is_rule_of_a_known_tool, parse_rule, similar_tools, split_rules
     from stenograph.agent.permissions.secrecy import hide_process
+    from stenograph.agent.recording.resuming import other_directory_of
     from stenograph.agent.tools import all_tools
     from stenograph.agent.tools.sandbox import find_sandbox
 
@@ -39,6 +40,7 @@ _MODULES = {
     "permissions.configuring": "configured",
     "permissions.rules": "is_rule_of_a_known_tool parse_rule similar_tools split_rules",
     "permissions.secrecy": "hide_process",
+    "recording.resuming": "other_directory_of",
     "tools": "all_tools",
     "tools.sandbox": "find_sandbox",
 }
@@ -61,6 +63,7 @@ __all__ = [
     "is_rule_of_a_known_tool",
     "one_prompt",
     "open_agent",
+    "other_directory_of",
     "parse_rule",
     "run_console",
     "run_print",

@@ -294,22 +294,30 @@ def _run_console(ctx: click.Context, given: dict[str, Any]) -> int:
     import asyncio
 
     from stenograph import __version__
-    from stenograph.agent import run_console, typed_here
+    from stenograph.agent import other_directory_of, run_console, typed_here
     from stenograph.cli import run_again
     from stenograph.cli._settings import is_plain
     from stenograph.config import state_folder
     from stenograph.model import endpoint_from_environment
+    from stenograph.views import short_path
 
     async def pick(verb: str) -> str | None:
         from stenograph.cli._picker import pick_within
 
         return await pick_within(ctx, verb)
 
-    if given["resume"] == "" and not given["go_on"] and not is_plain(ctx):
+    is_picked = given["resume"] == "" and not given["go_on"] and not is_plain(ctx)
+    if is_picked:
         given["resume"] = asyncio.run(pick("resume"))
         if given["resume"] is None:
             return 0
-    options = _with_settings(_options(ctx, given), given)
+    options = _options(ctx, given)
+    if is_picked and not options.fork and (other := other_directory_of(Path(given["resume"]), options)):
+        click.echo(f"That session belongs to {short_path(other)}.", err=True)
+        if not click.confirm("Continue in a copy here?", default=True, prompt_suffix=" ", err=True):
+            return 0
+        options.fork = True
+    options = _with_settings(options, given)
     _check_tool_names(options)
 
     def run_other(words: Sequence[str]) -> int:

@@ -25,9 +25,10 @@ def console(
     environment: Mapping[str, str] | None = None,
     program: Path | None = None,
     is_ready: str = "",
+    work: str = "work",
     **size: Any,
 ) -> Iterator[tuple[Terminal, Stage]]:
-    """Ours, or another client's `program`, in `folder/home` and `folder/work`, at its prompt or where it shows `is_ready`."""
+    """Ours, or another client's `program`, in `folder/home` and `folder/<work>`, at its prompt or where it shows `is_ready`."""
     with _played(stage) as played:
         for name, scene in scenes.items():
             played.add(name, scene)
@@ -35,7 +36,7 @@ def console(
         terminal = Terminal(
             program or Path(sys.executable),
             home=folder / "home",
-            cwd=folder / "work",
+            cwd=folder / work,
             base_url=played.url,
             args=[*ours, *arguments],
             extra_environment={"PYTHONPATH": str(SOURCE), **(environment or {})},

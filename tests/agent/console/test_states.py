@@ -104,6 +104,39 @@ def test_resume_without_a_name_opens_the_picker(tmp_path: Path) -> None:
     assert "gazebo" in messages_of(stage.requests[-1])
 
 
+def test_another_directorys_session_continues_in_a_copy_after_a_question(tmp_path: Path) -> None:
+    with console(tmp_path, {"a": [say(text("Answer a."))]}) as (terminal, _):
+        enter(terminal, cue("a", "Paint the gazebo."))
+        path = terminal.wait_for_line("Answer a.")
+        enter(terminal, "/exit")
+        terminal.wait_for_exit()
+    before = path.read_bytes()
+    asked = f"That session belongs to {tmp_path / 'work'}."
+    with console(tmp_path, {}, "--resume", is_ready="enter resume", work="beside", columns=150) as (terminal, _):
+        terminal.press("Enter")
+        assert asked in terminal.wait_for("Continue in a copy here?")
+        terminal.type("n")
+        terminal.press("Enter")
+        assert terminal.wait_for_exit() == 0
+    with console(tmp_path, {"b": [say(text("Answer b."))]}, work="beside", columns=150) as (terminal, stage):
+        for reference in ("", f" {path.stem[:8]}"):
+            enter(terminal, f"/resume{reference}")
+            if not reference:
+                terminal.wait_for("enter resume", 40)
+                terminal.press("Enter")
+            assert asked in terminal.wait_for("Continue in a copy here")
+            if not reference:
+                terminal.press("Escape")
+                terminal.wait_until(lambda: "Continue in" not in terminal.screen() or None, "the input")
+        terminal.press("Enter")
+        terminal.wait_for("Answer a.")
+        terminal.wait_until_still()
+        enter(terminal, cue("b", "And the fence."))
+        copy = terminal.wait_for_line("Answer b.")
+    assert "gazebo" in messages_of(stage.requests[-1])
+    assert (path.read_bytes(), copy.parent == path.parent) == (before, False)
+
+
 def test_nothing_is_written_in_plan_mode(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     made = tmp_path / "work" / "made.txt"

@@ -82,7 +82,7 @@ class FileHistory:
         for name, backup in tracked.items():
             path = self._path(name)
             backups[name] = backup
-            if not self._is_as_kept(path, backup):
+            if not (self._is_in_place(name, backup) and self._is_as_kept(path, backup)):
                 # A file's fate must not keep a prompt from being sent.
                 with contextlib.suppress(DiskError):
                     backups[name] = self._keep(path, self._last_version(name) + 1)
@@ -144,10 +144,10 @@ class FileHistory:
         """Restore all tracked files to how they were at that prompt; returns those that changed.
 
         What did not exist then is deleted. Left alone: links, hard links, files behind a directory that became a link, files
-        whose copy is gone, anything outside the project and additional directories, what makes other programs run something,
-        and what `may_touch` refuses. The lines may be anybody's: all are judged before anything changes, and what was not kept
-        with the newest prompt is kept first. Raises UsageError if that prompt has no snapshot, and DiskError, with no file
-        changed if there was no room for all.
+        whose copy is gone or was made in another directory, anything outside the project and additional directories, what makes
+        other programs run something, and what `may_touch` refuses. The lines may be anybody's: all are judged before anything
+        changes, and what was not kept with the newest prompt is kept first. Raises UsageError if that prompt has no snapshot, and
+        DiskError, with no file changed if there was no room for all.
         """
         snapshot = self._snapshots.get(message_id)
         if snapshot is None:
@@ -190,11 +190,17 @@ class FileHistory:
         return bool(below) and not any(map(sensitive_names, (*below, *named)))
 
     def _is_in_place(self, name: str, backup: Json) -> bool:
-        """Whether the file's directory is the same: one that became a link leads elsewhere."""
+        """Whether the file was kept in this directory. One that became a link leads elsewhere, and so does a session that was
+        resumed in another project.
+        """
         parent = os.path.realpath(self._path(name).parent)
-        # The project may have moved.
-        moved = os.path.normpath(Path(os.path.realpath(self._project)) / Path(name).parent)
-        return parent in (backup.get("realParentDir", parent), moved)
+        kept_in = backup.get("realParentDir", parent)
+        if parent == kept_in:
+            return True
+        # The project may have moved here since. That a file did not exist elsewhere is no reason to delete this one.
+        if backup["backupFileName"] is None or os.path.lexists(kept_in) or self._first[name].get("realParentDir") == parent:
+            return False
+        return parent == os.path.normpath(Path(os.path.realpath(self._project)) / Path(name).parent)
 
     def _staged(self, path: Path, backup: Json) -> list[tuple[Path, Path | None]]:
         """A file, and what is to replace it: a new one beside it, or nothing. Empty if the copy is gone."""

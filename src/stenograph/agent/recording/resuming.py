@@ -126,13 +126,20 @@ def newest_here(options: AgentOptions) -> Path:
 def _refuse_elsewhere(path: Path, options: AgentOptions) -> None:
     """By path a session is resumed anywhere; by id only in its own directory (rule 1)."""
     refuse_open([path])
-    if options.go_on or options.resume == str(path) or path == session_path(options, path.stem):
+    if options.go_on or options.resume == str(path):
         return
-    cwd = glance(path).cwd
-    if cwd is not None and cwd != str(options.cwd):
+    if other := other_directory_of(path, options):
         raise UsageError(
-            f"that session belongs to {cwd}", hint="resume it there, or add --fork-session to continue in a copy here"
+            f"that session belongs to {other}", hint="resume it there, or add --fork-session to continue in a copy here"
         )
+
+
+def other_directory_of(path: Path, options: AgentOptions) -> str:
+    """The directory that a session belongs to; empty if that is this one."""
+    if path == session_path(options, path.stem):
+        return ""
+    cwd = glance(path).cwd
+    return cwd if cwd is not None and cwd != str(options.cwd) else ""
 
 
 def _take_up(recorder: Recorder, chosen: Chosen, *, asked: str) -> OpenedSession:

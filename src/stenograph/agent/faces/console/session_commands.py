@@ -47,14 +47,33 @@ async def resume(desk: Desk, name: str) -> None:
             raise UsageError("use /resume SESSION")
         path = await desk.screen.aside(lambda: desk.pick("resume") if desk.pick is not None else None)
     if path:
-        await rejoin(desk, str(path))
+        await _go_on_with(desk, path)
 
 
-async def rejoin(desk: Desk, reference: str, *, is_shown: bool = True, rewind: str = "") -> None:
+async def _go_on_with(desk: Desk, reference: str) -> None:
+    """Another directory's session only in a copy here, if the person wants one: it is never written to from here."""
+    from stenograph.agent.recording.resuming import other_directory_of
+    from stenograph.sessions import resolve
+
+    def find() -> tuple[Path, str]:
+        path = resolve(reference, [desk.options.home]).path
+        return path, other_directory_of(path, desk.options)
+
+    path, other = await asyncio.to_thread(find)
+    if other:
+        choices = [MenuChoice("Continue in a copy here", value=True), MenuChoice("Stay in this session", value=False)]
+        found = await desk.ask(Menu(f"That session belongs to {short_path(other)}.", choices))
+        if found is None or not found[0]:
+            return
+    await rejoin(desk, str(path), is_copied=bool(other))
+
+
+async def rejoin(desk: Desk, reference: str, *, is_shown: bool = True, rewind: str = "", is_copied: bool = False) -> None:
     """Another session, or this one again, which need not be shown; where it can't be opened, this one goes on."""
     before = desk.agent.path if desk.agent is not None else None
     try:
-        await desk.join(desk.other_session(resume=reference, rewind=rewind or None, restore_files=False), is_shown=is_shown)
+        options = desk.other_session(resume=reference, rewind=rewind or None, restore_files=False, fork=is_copied)
+        await desk.join(options, is_shown=is_shown)
     except StenographError as error:
         if before is not None and before.exists() and str(before) != reference:
             desk.painter.note(in_words(error))
