@@ -294,7 +294,7 @@ def _run_console(ctx: click.Context, given: dict[str, Any]) -> int:
     import asyncio
 
     from stenograph import __version__
-    from stenograph.agent import other_directory_of, run_console, typed_here
+    from stenograph.agent import configured, other_directory_of, run_console, typed_here
     from stenograph.cli import run_again
     from stenograph.cli._settings import is_plain
     from stenograph.config import state_folder
@@ -317,8 +317,16 @@ def _run_console(ctx: click.Context, given: dict[str, Any]) -> int:
         if not click.confirm("Continue in a copy here?", default=True, prompt_suffix=" ", err=True):
             return 0
         options.fork = True
-    options = _with_settings(options, given)
+    plain, told = options, set[str]()
+    options = _with_settings(plain, given, told)
     _check_tool_names(options)
+
+    def read_settings() -> tuple[AgentOptions, list[str]]:
+        """As files say it now. Nobody is asked: what the user has not trusted by now is not used."""
+        made, problems = configured(plain, flag=given["settings_flag"], has_mode=_has_mode(given))
+        news = [problem for problem in problems if problem not in told]
+        told.update(news)
+        return made, news
 
     def run_other(words: Sequence[str]) -> int:
         return run_again(["--home", str(options.home), *words], typed_here)
@@ -332,6 +340,7 @@ def _run_console(ctx: click.Context, given: dict[str, Any]) -> int:
             is_plain=is_plain(ctx),
             state_folder=state_folder(os.environ),
             version=__version__,
+            read_settings=read_settings,
             pick=pick,
             steno=run_other,
         )
@@ -463,19 +472,26 @@ def _schema(written: str | None) -> dict[str, Any] | None:
     return schema
 
 
-def _with_settings(options: AgentOptions, given: dict[str, Any]) -> AgentOptions:
+def _with_settings(options: AgentOptions, given: dict[str, Any], told: set[str] | None = None) -> AgentOptions:
+    """`told` gets the problems."""
     from stenograph.agent import configured
 
     made, problems = configured(
         options,
         flag=given["settings_flag"],
-        has_mode=given["is_bypass"] or given["permission_mode"] is not None,
+        has_mode=_has_mode(given),
         trusts=given["trust_project"],
         ask=_ask_trust if sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty() else None,
     )
     for problem in problems:
         echo_warning(problem)
+    if told is not None:
+        told.update(problems)
     return made
+
+
+def _has_mode(given: dict[str, Any]) -> bool:
+    return given["is_bypass"] or given["permission_mode"] is not None
 
 
 def _ask_trust(wanted: Sequence[str]) -> bool:

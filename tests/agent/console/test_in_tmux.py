@@ -161,6 +161,30 @@ def test_tab_edits_the_rule_whatever_is_selected(tmp_path: Path) -> None:
 
 
 @pytest.mark.proof
+@pytest.mark.parametrize("begins", ["clear", "rewind"])
+def test_a_rule_for_good_holds_in_the_next_session_of_the_same_console(tmp_path: Path, begins: str) -> None:
+    made = [say(tool("Bash", command="npm test", description="Test")), say(text("Tested."))]
+    with console(tmp_path, {"test": made}) as (terminal, _):
+        terminal.submit(cue("test", "Test it."))
+        terminal.wait_for("Yes, always in this project")
+        terminal.wait_for("1-3")
+        terminal.press("2")
+        terminal.wait_for("Tested.")
+        terminal.wait_for("? help")
+        enter(terminal, f"/{begins}")
+        if begins == "rewind":
+            terminal.wait_for("Rewind to before a prompt")
+            terminal.press("Enter")
+            terminal.wait_for("Rewound.")
+            terminal.press("C-c")
+        else:
+            terminal.wait_for("─ 0 of")
+        terminal.wait_until_still()
+        enter(terminal, "/permissions")
+        assert re.search(r"allow +Bash\(npm test \*\) +local", terminal.wait_for("Mode: ask first"))
+
+
+@pytest.mark.proof
 def test_all_of_a_long_command_is_seen_before_it_is_allowed(tmp_path: Path) -> None:
     command = "\n".join(["true", *(f"echo {number} >> made" for number in range(60))])
     steps = [say(tool("Bash", command=command, description="Write")), say(text("Written."))]

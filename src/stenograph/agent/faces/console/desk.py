@@ -45,6 +45,8 @@ _HINTED = 3.0
 #: Seconds after a turn in which nothing is done before hooks are notified, as by 2.1.325.
 _IDLE = 60.0
 _TURNS_OF_THE_LOOP = 10
+#: Options that settings files have a say in, beside the mode, which the person changes with a key.
+_OF_SETTINGS = ("settings", "is_trusted", "additional", "environ", "environment")
 
 
 class Desk:
@@ -57,14 +59,19 @@ class Desk:
         state_folder: Path | None,
         version: str,
         is_plain: bool = False,
+        read_settings: Callable[[], tuple[AgentOptions, list[str]]] | None = None,
         pick: Callable[[str], Awaitable[str | None]] | None = None,
         steno: Callable[[Sequence[str]], int] | None = None,
     ) -> None:
-        """`pick`: chooses a session on a screen of its own; its path, or None. `steno`: runs another command of ours."""
+        """`read_settings`: the options as settings files make them now, and new problems.
+
+        `pick`: chooses a session on a screen of its own; its path, or None. `steno`: runs another command of ours.
+        """
         self.options = options
         self.is_plain = is_plain
         self.look = look
         self.version = version
+        self._read_settings = read_settings
         self.pick = pick
         self.steno = steno
         self.client = client
@@ -429,7 +436,7 @@ class Desk:
         self.screen.leave()
 
     def other_session(self, **changes: Any) -> AgentOptions:
-        """These options for another session: nothing of this one's."""
+        """These options for another session, with the settings as they are by now: nothing of this one's."""
         base = {
             "resume": None,
             "go_on": False,
@@ -439,7 +446,20 @@ class Desk:
             "name": "",
             "restore_files": True,
         }
-        return replace(self.options, **{**base, **changes})
+        return replace(self.options, **{**base, **self._settings_now(), **changes})
+
+    def _settings_now(self) -> dict[str, Any]:
+        """Rules that were added for good are among them."""
+        if self._read_settings is None:
+            return {}
+        try:
+            made, problems = self._read_settings()
+        except StenographError as error:  # the session goes on with those that it has
+            self.painter.note(in_words(error))
+            return {}
+        for problem in problems:
+            self.painter.note(problem)
+        return {name: getattr(made, name) for name in _OF_SETTINGS}
 
 
 @contextlib.contextmanager

@@ -22,6 +22,7 @@ async def run_console(
     is_plain: bool = False,
     state_folder: Path | None = None,
     version: str = "",
+    read_settings: Callable[[], tuple[AgentOptions, list[str]]] | None = None,
     pick: Callable[[str], Awaitable[str | None]] | None = None,
     steno: Callable[[Sequence[str]], int] | None = None,
 ) -> int:
@@ -42,6 +43,7 @@ async def run_console(
             state_folder=state_folder,
             version=version,
             is_plain=is_plain,
+            read_settings=read_settings,
             pick=None if is_plain else pick,
             steno=steno,
         )
