@@ -266,8 +266,11 @@ def test_rewind_restores_files_and_leaves_a_branch(tmp_path: Path) -> None:
         screen = terminal.wait_for("Rewind to before a prompt")
         assert "now  1 file" in screen
         assert "Restores a.txt. Turn 1 stays in the file as a branch." in screen
+        terminal.press("1")
+        terminal.wait_until_still()
+        assert "Rewind to before a prompt" in terminal.screen()
         terminal.press("Enter")
-        terminal.wait_for("Rewound.")
+        terminal.wait_for("Rewound. Restored a.txt. The later turns stay")
         terminal.wait_until_still()
         assert path.read_text(encoding="utf-8") == "one\n"
         terminal.press("C-c")

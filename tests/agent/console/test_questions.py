@@ -12,6 +12,7 @@ from tests.agent.console.seat import in_a_loop, seat, settled
 
 from stenograph.agent.engine import events
 from stenograph.agent.faces.console import asking as asking_module
+from stenograph.agent.faces.console.panels import Menu, MenuChoice
 from stenograph.agent.permissions.live_policy import PermissionUpdate, RuleDestination
 from stenograph.agent.permissions.rules import PermissionRule
 
@@ -341,3 +342,42 @@ async def test_what_runs_beside_a_question_and_long_rules_make_way_for_it(
             assert words in text
         at.type("x")
         asking.cancel()
+
+
+@pytest.mark.parametrize(
+    ("count", "careful", "typed", "left"),
+    [
+        (12, True, "12", ["1", "12"]),
+        (12, True, "2", ["2"]),
+        (12, True, "13", ["1", "3"]),
+        (12, True, "102", ["1", "10", "2"]),
+        (12, False, "12", ["1", "12"]),
+        (3, True, "3", ["3"]),
+        (3, True, "4", ["1"]),
+        (3, True, "0", ["1"]),
+    ],
+)
+@in_a_loop
+async def test_numbers_move_the_highlight_and_enter_chooses(count: int, careful: bool, typed: str, left: list[str]) -> None:
+    menu = Menu("Which?", [MenuChoice(f"Entry {number}", value=str(number)) for number in range(1, count + 1)], careful=careful)
+    seen = []
+    for digit in typed:
+        menu.press(digit)
+        assert not menu.answer.done()
+        assert menu.selected is not None
+        seen.append(menu.selected.value)
+    assert seen == left
+    menu.press("enter")
+    assert await menu.answer == (left[-1], "enter")
+
+
+@in_a_loop
+async def test_an_arrow_ends_a_number_and_a_digit_chooses_from_a_short_list() -> None:
+    menu = Menu("Which?", [MenuChoice(f"Entry {number}", value=number) for number in range(1, 13)])
+    for key in ("1", "down", "2"):
+        menu.press(key)
+    assert menu.selected is not None
+    assert menu.selected.value == 2
+    short = Menu("Which?", [MenuChoice(f"Entry {number}", value=number) for number in range(1, 10)])
+    short.press("9")
+    assert await short.answer == (9, "enter")

@@ -184,6 +184,8 @@ class Agent:
         self._dialogue.waiting = lambda: self.inbox.take_at_boundary(self._can_join)
         for file in opened.read_files:
             self._dialogue.tools.read_state.recall(file.path, file.time, is_whole=file.is_whole)
+        #: The files that a rewind changed.
+        self.restored: list[Path] = []
         if opened.restore:
             self._dialogue.on_first_answer = functools.partial(self._bring_back, history, opened.restore)
 
@@ -220,6 +222,7 @@ class Agent:
         except DiskError as error:
             kept = history.copy_of(error.path) if error.path else None
             return f"files could not be restored: {error}" + (f"; its current content is kept in {kept}" if kept else "")
+        self.restored = changed
         for path in changed:
             kept = history.copy_of(path)
             before = f"; its previous content is in {kept}" if kept else "; it did not exist"

@@ -17,6 +17,8 @@ from stenograph.views import QUIET, cut, one_line, width, wrap
 
 #: Lines of a detail: all of them.
 _WHOLE = 1000
+#: Entries that one digit can name.
+_MOST_BY_DIGIT = 9
 
 
 class Panel(Protocol):
@@ -46,7 +48,7 @@ class MenuChoice(Struct, frozen=True):
 
 
 class Menu:
-    """A list to choose from; letters narrow it down, digits choose where it is short."""
+    """A list to choose from; letters narrow it down. A digit chooses from a short list, and moves the highlight of a long one."""
 
     def __init__(
         self,
@@ -60,9 +62,10 @@ class Menu:
         foot: Callable[[MenuChoice], str] | None = None,
         letters: str = "",
         wrapped: bool = False,
+        careful: bool = False,
     ) -> None:
         """`letters` are keys that also answer, as (value, letter). `filtered`: typing narrows the list down. `wrapped`: no label
-        is cut.
+        is cut. `careful`: no digit chooses, however short the list is.
         """
         self.title = title
         self.keys = keys
@@ -74,6 +77,9 @@ class Menu:
         self._foot = foot
         self._letters = letters
         self._wrapped = wrapped
+        self._careful = careful
+        #: The digits of a number that may go on.
+        self._number = ""
         self.text = ""
         self.answer: asyncio.Future[tuple[Any, str] | None] = asyncio.get_running_loop().create_future()
 
@@ -145,6 +151,7 @@ class Menu:
     def press(self, key: str) -> None:
         if self.answer.done():
             return
+        before, self._number = self._number, ""
         match key:
             case "up" | "c-p":
                 self._selected = max(0, self._selected - 1)
@@ -164,9 +171,19 @@ class Menu:
                 self._leave(key)
             case _ if self._filtered and len(key) == 1:
                 self._narrow(self.text + key)
-            case _ if self._numbered and key.isdecimal() and 0 < int(key) <= len(self._shown):
-                self._selected = int(key) - 1
-                self._leave("enter")
+            case _ if self._numbered and key.isdecimal():
+                self._take_digit(before, key)
+
+    def _take_digit(self, before: str, digit: str) -> None:
+        """A second one goes on with the number, unless there is no such entry."""
+        number = next((one for one in (before + digit, digit) if 0 < int(one) <= len(self._shown)), "")
+        if not number:
+            return
+        self._selected = int(number) - 1
+        if self._careful or len(self._shown) > _MOST_BY_DIGIT:
+            self._number = number
+        else:
+            self._leave("enter")
 
     def _leave(self, key: str) -> None:
         if (chosen := self.selected) is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from stenograph.agent.faces.console.panels import Menu, MenuChoice
 from stenograph.agent.faces.console.session_commands import path_of, rejoin
 from stenograph.agent.faces.console.settings_commands import session_of
 from stenograph.errors import StenographError, UsageError
-from stenograph.views import QUIET, count_of, one_line
+from stenograph.views import QUIET, count_of, one_line, wrap
 
 if TYPE_CHECKING:
     from stenograph.agent.faces.console.desk import Desk
@@ -42,6 +43,7 @@ async def rewind(desk: Desk, _: str) -> None:
         selected=len(choices) - 1,
         keys="enter conversation and files  c conversation only  esc back",
         letters="c",
+        careful=True,
         foot=lambda choice: _outcome(prompts, choice.value, str(desk.options.cwd)),
     )
     found = await desk.ask(menu)
@@ -71,7 +73,22 @@ async def _rewound(desk: Desk, path: Path, uuid: str, *, restores: bool) -> None
         desk.painter.note(problem)
     if agent.keep_rewind():
         desk.rewound = ""
-    desk.painter.lines([desk.look.row("Rewound. The later turns stay in the file as a branch.", codes=QUIET)], "rewound")
+    changes = _changes(agent.restored, str(desk.options.cwd))
+    words = " ".join(["Rewound.", *changes, "The later turns stay in the file as a branch."])
+    desk.painter.lines([desk.look.row(piece, codes=QUIET) for piece in wrap(words, desk.look.columns - 4)], "rewound")
+
+
+def _changes(paths: Sequence[Path], cwd: str) -> list[str]:
+    """A sentence for the files that were restored, and one for those that did not exist then."""
+    there = [str(path) for path in paths if path.exists()]
+    gone = [str(path) for path in paths if not path.exists()]
+    return [f"{word} {_names(some, cwd)}." for word, some in (("Restored", there), ("Deleted", gone)) if some]
+
+
+def _names(files: Iterable[str], cwd: str) -> str:
+    names = sorted({file.removeprefix(f"{cwd}/") for file in files})
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return f"{', '.join(map(one_line, names[:_MOST_NAMES]))}{more}"
 
 
 def _fact(prompt: _Prompt) -> str:
@@ -81,9 +98,8 @@ def _fact(prompt: _Prompt) -> str:
 def _outcome(prompts: list[_Prompt], chosen: _Prompt, cwd: str) -> str:
     """What a rewind would do."""
     later = [prompt for prompt in prompts if prompt.number >= chosen.number]
-    names = sorted({file.removeprefix(f"{cwd}/") for prompt in later for file in prompt.files})
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    files = f"Restores {', '.join(map(one_line, names[:_MOST_NAMES]))}{more}." if names else "No files to restore."
+    changed = [file for prompt in later for file in prompt.files]
+    files = f"Restores {_names(changed, cwd)}." if changed else "No files to restore."
     turns = f"Turn {chosen.number} stays" if len(later) == 1 else f"Turns {chosen.number} to {later[-1].number} stay"
     return f"{files} {turns} in the file as a branch."
 
