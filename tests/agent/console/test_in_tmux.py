@@ -89,10 +89,7 @@ def test_ctrl_c_clears_then_quits(tmp_path: Path) -> None:
     with console(tmp_path, {}) as (terminal, _):
         terminal.type("some words")
         terminal.press("C-c")
-        terminal.wait_until_still()
-        assert "some words" not in terminal.screen()
-        terminal.press("C-c")
-        terminal.wait_for("ctrl-c again to quit")
+        assert "some words" not in terminal.wait_for("ctrl-c again to quit")
         terminal.press("C-c")
         assert terminal.wait_for_exit() == 0
 
@@ -232,6 +229,41 @@ def test_what_is_typed_during_a_tool_is_in_the_next_request(tmp_path: Path) -> N
     assert "» Mention number 212." in screen
     assert len(stage.requests) == 2
     assert "Mention number 212." in messages_of(stage.requests[1])
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("key", ["Escape", "C-c"])
+def test_stopping_puts_what_is_queued_back_into_the_input(tmp_path: Path, key: str) -> None:
+    steps = [say(tool("Bash", command="sleep 60", description="Wait"))]
+    with console(tmp_path, {"wait": steps, "next": [say(text("All heard."))]}, ALLOW_ALL) as (terminal, stage):
+        terminal.submit(cue("wait", "Wait."))
+        terminal.wait_for("● Bash")
+        for number in range(1, 9):
+            enter(terminal, f"Line {number}.")
+        screen = terminal.wait_for("… and 3 more")
+        assert ("5  > Line 5." in screen, "6  > Line 6." in screen) == (True, False)
+        terminal.press(key)
+        screen = terminal.wait_for("interrupted after")
+        terminal.wait_for("\n".join(["> Line 1.", *(f"  Line {number}." for number in range(2, 9))]))
+        terminal.wait_until_still()
+        assert "queued" not in terminal.screen()
+        assert len(stage.requests) == 1
+        enter(terminal, cue("next", " Go."))
+        terminal.wait_for("All heard.")
+    assert "Line 1.\nLine 2.\nLine 3." in messages_of(stage.requests[-1])
+
+
+@pytest.mark.proof
+def test_ctrl_c_twice_quits_while_prompts_are_queued(tmp_path: Path) -> None:
+    with console(tmp_path, {"wait": [say(tool("Bash", command="sleep 60", description="Wait"))]}, ALLOW_ALL) as (terminal, stage):
+        terminal.submit(cue("wait", "Wait."))
+        terminal.wait_for("● Bash")
+        for number in range(1, 4):
+            enter(terminal, f"Line {number}.")
+        terminal.wait_for("3  > Line 3.")
+        terminal.press("C-c", "C-c")
+        assert terminal.wait_for_exit() == 0
+    assert len(stage.requests) == 1
 
 
 @pytest.mark.proof

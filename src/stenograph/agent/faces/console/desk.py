@@ -45,6 +45,8 @@ _HINTED = 3.0
 #: Seconds after a turn in which nothing is done before hooks are notified, as by 2.1.325.
 _IDLE = 60.0
 _TURNS_OF_THE_LOOP = 10
+#: Prompts that are shown while they wait.
+_MOST_QUEUED = 5
 #: Options that settings files have a say in, beside the mode, which the person changes with a key.
 _OF_SETTINGS = ("settings", "is_trusted", "additional", "environ", "environment")
 
@@ -211,10 +213,12 @@ class Desk:
         prompts = self.link.queued if self.link is not None else []
         if prompts and lines:
             lines.append("")
-        for number, prompt in enumerate(prompts, 1):
+        for number, prompt in enumerate(prompts[:_MOST_QUEUED], 1):
             label = self.look.paint(f"  {'queued' if number == 1 else '      '}  {number}", *QUIET)
             words = cut("> " + one_line(words_of(prompt.content)), self.look.columns - 14)
             lines.append(f"{label}  {self.look.paint(words, *YOU)}")
+        if len(prompts) > _MOST_QUEUED:
+            lines.append(self.look.paint(f"          … and {len(prompts) - _MOST_QUEUED:,} more", *QUIET))
         if (panel := self.screen.panel) is not None:
             # What is asked about is next to the question.
             lines += panel.above(self.look)

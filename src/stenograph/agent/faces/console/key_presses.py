@@ -62,6 +62,7 @@ class KeyPresses:
             self._desk.shell.stop()
         elif self._desk.is_busy:
             self._stop(text)
+            self._last = ("", 0.0)
         elif text and is_second:
             self._desk.screen.set_text("")
             self._desk.hint("")
@@ -75,23 +76,23 @@ class KeyPresses:
             self._desk.hint("esc again to rewind", _TWICE)
 
     def _cancel(self, text: str, is_second: bool) -> None:
+        if is_second:
+            self._desk.leave()
+            return
         if text:
             self._desk.screen.set_text("")
-            self._desk.hint("")
-            self._last = ("", 0.0)
         elif self._desk.shell is not None:
             self._desk.shell.stop()
         elif self._desk.is_busy:
             self._stop(text)
-        elif is_second:
-            self._desk.leave()
-        else:
-            self._desk.hint("ctrl-c again to quit", _TWICE)
+        self._desk.hint("ctrl-c again to quit", _TWICE)
 
     def _stop(self, text: str) -> None:
-        """A prompt without any answer goes back into the input, if that has room for it (2.1.325)."""
-        self._desk.interrupt(withdraws=not (text or self._desk.is_plain or self._desk.link is None or self._desk.link.queued))
-        self._last = ("", 0.0)
+        """What is queued goes back into the input; else a prompt without any answer, if there is room for it (2.1.325)."""
+        queued = self._desk.link.take_back() if self._desk.link is not None else []
+        if queued:
+            self._desk.screen.set_text("\n".join([*(words_of(prompt.content) for prompt in queued), *([text] if text else [])]))
+        self._desk.interrupt(withdraws=not (text or queued or self._desk.is_plain))
 
     def _edit_queued(self, text: str) -> bool:
         if text or self._desk.link is None or (prompt := self._desk.link.take_back_last()) is None:

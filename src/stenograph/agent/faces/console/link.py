@@ -41,6 +41,10 @@ class AgentLink:
     def queued(self) -> list[UserPrompt]:
         return self.agent.inbox.prompts
 
+    def take_back(self) -> list[UserPrompt]:
+        """All queued prompts, to be edited."""
+        return self.agent.inbox.take_back()
+
     def take_back_last(self) -> UserPrompt | None:
         """The last queued prompt, to be edited."""
         return self.agent.inbox.take_back_last()
