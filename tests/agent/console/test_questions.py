@@ -381,3 +381,26 @@ async def test_an_arrow_ends_a_number_and_a_digit_chooses_from_a_short_list() ->
     short = Menu("Which?", [MenuChoice(f"Entry {number}", value=number) for number in range(1, 10)])
     short.press("9")
     assert await short.answer == (9, "enter")
+
+
+@pytest.mark.parametrize(
+    ("typed", "enters", "sent"),
+    [
+        ("List @src/", 1, "List @src/"),
+        ("List @sr", 2, "List @src/"),
+        ("Read @src/calc.py", 1, "Read @src/calc.py"),
+        ("Read @calc", 2, "Read @src/calc.py "),
+    ],
+)
+@in_a_loop
+async def test_enter_sends_what_is_typed_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: str, enters: int, sent: str
+) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "calc.py").touch()
+    with seat(monkeypatch, tmp_path) as taken:
+        taken.type(typed)
+        for number in range(enters):
+            assert (number, taken.sent) == (number, [])
+            taken.press(Keys.Enter)
+        assert taken.sent == [sent]

@@ -353,9 +353,13 @@ class Screen:
             self._completion = None
         self._is_completing = True
 
+    def _is_typed_out(self, completion: Completion) -> bool:
+        """Whether there is nothing to complete: `@src/` stands there already."""
+        return self.buffer.text[completion.start : self.buffer.cursor_position] == completion.chosen.text
+
     def _enter(self) -> None:
         text = self.buffer.text
-        if self._completion is not None:
+        if self._completion is not None and not self._is_typed_out(self._completion):
             is_command = self._completion.start == 0 and text.startswith("/")
             self._accept()
             if not is_command:
