@@ -27,7 +27,7 @@ from stenograph.disk import find_project_folders, projects_folder
 from stenograph.errors import SessionNotFoundError, UsageError
 from stenograph.family import SessionFile, list_project
 from stenograph.graph import Graph, build_graph, choose_leaf, walk_chain
-from stenograph.inputs import HUMAN, OPENERS, InputKind, classify, input_at
+from stenograph.inputs import HUMAN, InputKind, classify, input_at
 from stenograph.messages import NO_LINE, Message, message_habits, messages_of, select, with_attachments
 from stenograph.model import TOKEN_COUNTS
 from stenograph.records import (
@@ -288,7 +288,7 @@ def _last_turns(records: Sequence[Record]) -> list[Record]:
     first, turns, end = 0, 0, max(0, len(records) - _LAST_LINES)
     for place in range(len(records) - 1, -1, -1):
         record = records[place]
-        if isinstance(record, UserRecord) and classify(record).kind in OPENERS:
+        if isinstance(record, UserRecord) and classify(record).kind in _BEGINS_A_TURN:
             if turns and place < end:
                 break
             first, turns = place, turns + 1
