@@ -85,10 +85,10 @@ def _told(first: int, version: str) -> list[dict[str, Any]]:
     """Two answers in words of a release that counts only the beginning of its output, in a directory that changes."""
     long = "Words that were counted only in their beginning. " * 20
     said = [
-        (user("Go"), 0, "/work/app"),
-        (_answer("msg_1", lines.text(long)), 1, "/work/app"),
-        (_answer("msg_1", lines.text(long[1:])), 2, "/work/app"),
-        (_answer("msg_2", lines.text(long[2:])), 3, "/work/app/sub"),
+        (user("Go"), 0, "/home/user/app"),
+        (_answer("msg_1", lines.text(long)), 1, "/home/user/app"),
+        (_answer("msg_1", lines.text(long[1:])), 2, "/home/user/app"),
+        (_answer("msg_2", lines.text(long[2:])), 3, "/home/user/app/sub"),
     ]
     told = [_line(line, first + at, first + at - 1 if at else None, second) for at, (line, second, _) in enumerate(said)]
     return [{**line, "version": version, "cwd": cwd} for line, (_, _, cwd) in zip(told, said, strict=True)]

@@ -81,7 +81,7 @@ def undo_edit(
 
 
 def removed_title(entry: Entry) -> str | None:
-    """What a removed session was called in lists; None if the entry is no removal, or it had no title."""
+    """What a removed session was called in lists; None if the entry is not a removal, or it had no title."""
     command = entry.command if isinstance(entry.command, dict) else {}
     title = command.get("title") if command.get("command") == "rm" else None
     return title if isinstance(title, str) else None

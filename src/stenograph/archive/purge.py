@@ -96,7 +96,7 @@ def purge_kept(kept: KeptStore, place: SessionPlace) -> None:
 
 
 def forget_undone_clone(kept: KeptStore, clone: Entry) -> None:
-    """A clone that is undone is no session that a client deleted: what was kept of it goes, for the undo has the same bytes.
+    """An undone clone is not a session that a client deleted: what was kept of it goes, for the undo has the same bytes.
 
     Not if anything else was kept of it, such as what was said in it. Raises DiskError.
     """

@@ -458,7 +458,7 @@ class Desk:
             return {}
         try:
             made, problems = self._read_settings()
-        except StenographError as error:  # the session goes on with those that it has
+        except StenographError as error:  # the session continues without this one
             self.painter.note(in_words(error))
             return {}
         for problem in problems:
