@@ -458,7 +458,7 @@ class Desk:
             return {}
         try:
             made, problems = self._read_settings()
-        except StenographError as error:  # the session continues without this one
+        except StenographError as error:  # the session keeps the settings that it has
             self.painter.note(in_words(error))
             return {}
         for problem in problems:
